@@ -1,0 +1,1 @@
+"""Exact and certified theory for queues with strategic agents."""

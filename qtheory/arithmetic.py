@@ -1,0 +1,332 @@
+"""Exact arithmetic: rational numbers, and the field QQ(parameters) on python-flint polynomials.
+
+A parameter is identified by its name, so ``Symbol("mu")`` and ``Symbol("mu", positive=True)``
+are the same quantity. Results stay polynomials until a SymPy expression is asked for: the
+conversion can cost ten times the computation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from numbers import Rational as RationalNumber
+from typing import Any
+
+import sympy as sp
+from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx, fmpz, fmpz_mpoly, fmpz_mpoly_ctx
+
+from sympy.printing.str import StrPrinter
+
+from qtheory.errors import DomainError, ExpressionError
+from qtheory.text import parse_expression, parse_relations, symbol_name, text_name
+
+
+def exact(value: Any) -> Fraction:
+    """The rational number that was written.
+
+    A float is read as the decimal that it prints: ``0.1`` is one tenth. Text such as ``"1/3"``
+    is read by the grammar of `qtheory.text`.
+
+    >>> exact(0.1), exact("2/6"), exact(sp.Rational(1, 3))
+    (Fraction(1, 10), Fraction(1, 3), Fraction(1, 3))
+
+    Raises `ExpressionError` for anything that is not a finite rational number.
+    """
+    if isinstance(value, str):
+        return parse_expression(value, _Numbers())
+    if isinstance(value, (fmpq, fmpz)):
+        return Fraction(int(fmpq(value).p), int(fmpq(value).q))
+    if isinstance(value, sp.Rational) and value.is_finite:
+        return Fraction(int(value.p), int(value.q))
+    if isinstance(value, RationalNumber):
+        return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, (float, sp.Float)) or hasattr(value, "dtype"):
+        try:
+            return Fraction(repr(float(value)) if not isinstance(value, sp.Float) else str(value))
+        except (ValueError, OverflowError, TypeError):
+            pass
+    raise ExpressionError(f"not a rational number: {value}")
+
+
+class _Numbers:
+    """The algebra of plain rational numbers."""
+
+    number = staticmethod(Fraction)
+
+    def symbol(self, name: str) -> Fraction:
+        raise ExpressionError(f"a number was expected, got the name {name}")
+
+    def sqrt(self, value: Fraction) -> Fraction:
+        raise ExpressionError(f"sqrt({value}) is not a rational number in general")
+
+
+class _Symbolic:
+    """The algebra of SymPy expressions, with real symbols."""
+
+    def __init__(self, known: Mapping[str, sp.Symbol]) -> None:
+        self.known = known
+
+    def number(self, value: Fraction) -> sp.Expr:
+        return sp.Rational(value.numerator, value.denominator)
+
+    def symbol(self, name: str) -> sp.Expr:
+        own = symbol_name(name)
+        return self.known.get(own) or sp.Symbol(own, real=True)
+
+    def sqrt(self, value: sp.Expr) -> sp.Expr:
+        return sp.sqrt(value)
+
+
+def formula(text: str, symbols: Iterable[sp.Symbol] = ()) -> sp.Expr:
+    """The SymPy expression that a text states; known symbols keep their assumptions.
+
+    >>> formula("2*lam/(2*mu - lam)")
+    2*lambda/(-lambda + 2*mu)
+    """
+    value = parse_expression(text, _Symbolic({s.name: s for s in symbols}))
+    if value.has(sp.zoo, sp.nan, sp.oo):
+        raise ExpressionError(f"division by zero in {text!r}")
+    return value
+
+
+def relations(text: str, symbols: Iterable[sp.Symbol] = ()) -> list[sp.Rel]:
+    """The SymPy relations that a text states (unevaluated, so that none is lost)."""
+    kinds = {"<": sp.Lt, "<=": sp.Le, ">": sp.Gt, ">=": sp.Ge, "==": sp.Eq, "!=": sp.Ne}
+    algebra = _Symbolic({s.name: s for s in symbols})
+    found = []
+    for left, sign, right in parse_relations(text, algebra):
+        if (left + right).has(sp.zoo, sp.nan, sp.oo):
+            raise ExpressionError(f"division by zero in {text!r}")
+        found.append(kinds[sign](left, right, evaluate=False))
+    return found
+
+
+class _TextPrinter(StrPrinter):
+    """Prints a formula so that `qtheory.text` reads it back."""
+
+    def _print_Symbol(self, expr: sp.Symbol) -> str:
+        return text_name(expr.name)
+
+
+def text_of(expression: Any) -> str:
+    """A formula or relation as text of the library's grammar.
+
+    >>> text_of(formula("(lam + ca)^2/mu"))
+    '(ca + lam)**2/mu'
+    """
+    if isinstance(expression, sp.core.relational.Relational):
+        return f"{text_of(expression.lhs)} {expression.rel_op} {text_of(expression.rhs)}"
+    return _TextPrinter({"order": "lex"}).doprint(expression)
+
+
+def to_fmpq(value: Fraction) -> fmpq:
+    """The same rational number as a python-flint ``fmpq``."""
+    return fmpq(value.numerator, value.denominator)
+
+
+def parameters(*expressions: Any) -> tuple[sp.Symbol, ...]:
+    """The free symbols of the expressions, sorted by name.
+
+    Raises `ExpressionError` when two different symbols carry one name in one expression.
+    """
+    found: dict[str, sp.Symbol] = {}
+    for expression in expressions:
+        for symbol in sp.sympify(expression).free_symbols:
+            found.setdefault(symbol.name, symbol)
+    return tuple(found[name] for name in sorted(found))
+
+
+def values_by_name(at: Mapping[Any, Any] | None) -> dict[str, Fraction]:
+    """A parameter point keyed by symbol name; keys may be symbols or typed names."""
+    return {
+        key.name if isinstance(key, sp.Symbol) else symbol_name(str(key)): exact(value)
+        for key, value in (at or {}).items()
+    }
+
+
+def read(expression: Any, algebra: Any) -> Any:
+    """Evaluate a SymPy expression in another algebra (see `qtheory.text.Algebra`).
+
+    The algebra may also know ``piecewise``, ``minimum``, ``maximum``, ``exp``, ``log``.
+    """
+    expression = sp.sympify(expression)
+    if isinstance(expression, sp.Symbol):
+        return algebra.symbol(expression.name)
+    if expression.is_Rational:
+        return algebra.number(exact(expression))
+    if expression.is_Float:
+        return algebra.number(exact(expression))
+    if expression.is_Add or expression.is_Mul:
+        values = [read(part, algebra) for part in expression.args]
+        total = values[0]
+        for value in values[1:]:
+            total = total + value if expression.is_Add else total * value
+        return total
+    if expression.is_Pow:
+        return _read_power(expression, algebra)
+    method = {sp.Min: "minimum", sp.Max: "maximum", sp.exp: "exp", sp.log: "log"}.get(
+        expression.func
+    )
+    if method and hasattr(algebra, method):
+        return getattr(algebra, method)(*(read(part, algebra) for part in expression.args))
+    if isinstance(expression, sp.Piecewise) and hasattr(algebra, "piecewise"):
+        return algebra.piecewise(expression)
+    raise ExpressionError(f"not a formula in +, -, *, /, integer powers and sqrt: {expression}")
+
+
+def _read_power(expression: sp.Pow, algebra: Any) -> Any:
+    base, exponent = expression.args
+    if not (exponent.is_Rational and exponent.q in (1, 2)):
+        raise ExpressionError(f"exponent {exponent} of {base} is neither an integer nor a half")
+    value = read(base, algebra)
+    if exponent.q == 2:
+        value = algebra.sqrt(value)
+    power = value ** abs(int(exponent.p))
+    if exponent.p >= 0:
+        return power
+    try:
+        return algebra.number(Fraction(1)) / power
+    except ZeroDivisionError:
+        raise ExpressionError(f"division by zero in {expression}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """An element ``num / den`` of QQ(parameters), in lowest terms."""
+
+    num: fmpz_mpoly
+    den: fmpz_mpoly
+
+    def __add__(self, other: Ratio) -> Ratio:
+        if self.den == other.den:
+            return lowest_terms(self.num + other.num, self.den)
+        return lowest_terms(self.num * other.den + other.num * self.den, self.den * other.den)
+
+    def __neg__(self) -> Ratio:
+        return Ratio(-self.num, self.den)
+
+    def __sub__(self, other: Ratio) -> Ratio:
+        return self + (-other)
+
+    def __mul__(self, other: Ratio) -> Ratio:
+        return lowest_terms(self.num * other.num, self.den * other.den)
+
+    def __truediv__(self, other: Ratio) -> Ratio:
+        if other.num.is_zero():
+            raise ZeroDivisionError("division by the zero rational function")
+        return lowest_terms(self.num * other.den, self.den * other.num)
+
+    def __pow__(self, exponent: int) -> Ratio:
+        return Ratio(self.num**exponent, self.den**exponent)
+
+
+def lowest_terms(num: fmpz_mpoly, den: fmpz_mpoly) -> Ratio:
+    """``num / den`` with common factors removed and a positive leading denominator."""
+    if den.is_one():
+        return Ratio(num, den)
+    common = num.gcd(den)
+    if not common.is_one():
+        num, den = num / common, den / common
+    if den.leading_coefficient() < 0:
+        num, den = -num, -den
+    return Ratio(num, den)
+
+
+class Ring:
+    """The polynomials ZZ[parameters] and their fractions, an algebra for `read`.
+
+    >>> lam, mu = sp.symbols("lambda mu")
+    >>> ring = Ring((lam, mu))
+    >>> ring.expression(ring.ratio((lam**2 - mu**2) / (lam - mu)))
+    lambda + mu
+    """
+
+    def __init__(self, symbols: Iterable[sp.Symbol]) -> None:
+        self.symbols: tuple[sp.Symbol, ...] = tuple(symbols)
+        self.names = tuple(symbol.name for symbol in self.symbols)
+        # flint accepts any distinct names; positions are all that it uses
+        self.context = fmpz_mpoly_ctx.get(self.names, Ordering.degrevlex)
+        self.generators: tuple[fmpz_mpoly, ...] = self.context.gens()
+        self._one = self.context.constant(1)
+        self._ratios = {
+            name: Ratio(generator, self._one)
+            for name, generator in zip(self.names, self.generators, strict=True)
+        }
+
+    @cached_property
+    def _rational_context(self) -> fmpq_mpoly_ctx:
+        return fmpq_mpoly_ctx.get(self.names, Ordering.degrevlex)
+
+    def number(self, value: Fraction) -> Ratio:
+        return Ratio(self.context.constant(value.numerator), self.context.constant(value.denominator))
+
+    def symbol(self, name: str) -> Ratio:
+        try:
+            return self._ratios[name]
+        except KeyError:
+            raise ExpressionError(
+                f"unknown parameter {name}; known: {', '.join(self.names) or 'none'}"
+            ) from None
+
+    def sqrt(self, value: Ratio) -> Ratio:
+        raise ExpressionError("a square root is not a rational function")
+
+    def ratio(self, expression: Any) -> Ratio:
+        """The expression as a reduced fraction of polynomials with integer coefficients."""
+        return read(expression, self)
+
+    def polynomial(self, expression: Any) -> fmpz_mpoly:
+        """The expression as a polynomial with integer coefficients, else `ExpressionError`."""
+        value = self.ratio(expression)
+        if not value.den.is_one():
+            raise ExpressionError(f"not a polynomial with integer coefficients: {expression}")
+        return value.num
+
+    def expression(self, value: Ratio | fmpz_mpoly) -> sp.Expr:
+        """The SymPy form of a polynomial or a fraction."""
+        if isinstance(value, Ratio):
+            return self.expression(value.num) / self.expression(value.den)
+        return sp.Add(
+            *(
+                sp.Mul(
+                    sp.Integer(int(coefficient)),
+                    *(s**e for s, e in zip(self.symbols, exponents, strict=True) if e),
+                )
+                for exponents, coefficient in value.terms()
+            )
+        )
+
+    def factored(self, value: Ratio | fmpz_mpoly) -> sp.Expr:
+        """The SymPy form with numerator and denominator factored over the rationals."""
+        if isinstance(value, Ratio):
+            return self.factored(value.num) / self.factored(value.den)
+        if value.is_zero():
+            return sp.Integer(0)
+        content, factors = value.factor()
+        return sp.Mul(
+            sp.Integer(int(content)),
+            *(self.expression(factor) ** int(power) for factor, power in factors),
+        )
+
+    def point(self, values: Mapping[str, Fraction]) -> tuple[fmpq, ...]:
+        """The coordinates of a parameter point in the order of the symbols."""
+        missing = [name for name in self.names if name not in values]
+        if missing:
+            raise DomainError(f"no value given for {', '.join(missing)}")
+        return tuple(to_fmpq(values[name]) for name in self.names)
+
+    def evaluate(self, value: fmpz_mpoly, point: Sequence[fmpq]) -> fmpq:
+        """The exact value of a polynomial at a rational point."""
+        return fmpq_mpoly(value.to_dict(), self._rational_context)(*point)
+
+
+def by_power(poly: fmpz_mpoly, index: int, context: fmpz_mpoly_ctx) -> list[fmpz_mpoly]:
+    """Coefficients of a polynomial in one of its variables, lowest power first."""
+    degree = max(poly.degrees()[index], 0) if len(poly) else 0
+    parts: list[dict[tuple[int, ...], fmpz]] = [{} for _ in range(degree + 1)]
+    for exponents, coefficient in poly.terms():
+        rest = (*exponents[:index], 0, *exponents[index + 1 :])
+        parts[exponents[index]][rest] = coefficient
+    return [context.from_dict(part) for part in parts]
