@@ -16,7 +16,6 @@ from typing import Any
 
 import sympy as sp
 from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx, fmpz, fmpz_mpoly, fmpz_mpoly_ctx
-
 from sympy.printing.str import StrPrinter
 
 from qtheory.errors import DomainError, ExpressionError
@@ -260,7 +259,9 @@ class Ring:
         return fmpq_mpoly_ctx.get(self.names, Ordering.degrevlex)
 
     def number(self, value: Fraction) -> Ratio:
-        return Ratio(self.context.constant(value.numerator), self.context.constant(value.denominator))
+        return Ratio(
+            self.context.constant(value.numerator), self.context.constant(value.denominator)
+        )
 
     def symbol(self, name: str) -> Ratio:
         try:

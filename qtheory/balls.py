@@ -136,6 +136,14 @@ def evaluate(expression: Any, at: Mapping[Any, Any] | None = None, digits: int =
     raise DomainError(f"{expression} cannot be told from a singular value at this point")
 
 
+def rational_value(expression: Any, at: Mapping[Any, Any]) -> Fraction | None:
+    """The exact value at a rational point where it is seen to be rational, else None."""
+    try:
+        return read(expression, _Exact(values_by_name(at)))
+    except _IrrationalError:
+        return None
+
+
 def _ends(ball: arb) -> tuple[Fraction, Fraction]:
     middle, radius = exact(ball.mid().fmpq()), exact(ball.rad().fmpq())
     return middle - radius, middle + radius

@@ -264,4 +264,3 @@ def _implies(
     _, a, b = bound
     _, c, d = other
     return chart.sign(d * a - b * c) in (">", ">=", "==")
-

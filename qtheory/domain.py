@@ -7,7 +7,6 @@ point that violates one raises `UnstableError`.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property
@@ -16,9 +15,10 @@ from typing import Any
 import sympy as sp
 from sympy.core.relational import Relational
 
-from qtheory.arithmetic import Ring, parameters, relations, text_of, to_fmpq, values_by_name
+from qtheory.arithmetic import Ring, exact, parameters, relations, text_of, to_fmpq, values_by_name
 from qtheory.chart import Chart, Constraint, charts
 from qtheory.errors import DomainError, UnstableError
+from qtheory.region import Region
 
 _SWAPPED = {">": "<", ">=": "<=", "<": ">", "<=": ">=", "==": "==", "!=": "!="}
 
@@ -107,9 +107,9 @@ class Domain:
         return tuple(normalised(self.ring, self.conditions))
 
     @cached_property
-    def charts(self) -> list[Chart]:
-        """Substitutions onto the orthant, simplest first."""
-        return charts(self.ring, self.constraints)
+    def region(self) -> Region:
+        """The polynomial constraints with their charts."""
+        return Region(self.ring, self.constraints)
 
     @property
     def texts(self) -> list[str]:
@@ -140,9 +140,7 @@ class Domain:
             if symbol.is_integer and values[symbol].denominator != 1:
                 return sp.Eq(sp.Mod(symbol, 1), 0, evaluate=False)
         for condition, constraint in zip(self.conditions, self.constraints, strict=True):
-            value = self.ring.evaluate(constraint.poly, place)
-            holds = value == 0 if constraint.kind == "==" else value > 0
-            if not (holds or (constraint.kind == ">=" and value == 0)):
+            if not self.region.holds(constraint, place):
                 return condition
         return None
 
@@ -174,21 +172,12 @@ class Domain:
         With `near_boundary`, most coordinates lie close to, or on, the ends of their ranges.
         Raises `DomainError` when no point is found.
         """
-        draw = random.Random(seed)
-        points = []
-        for attempt in range(200 * count + 200):
-            if len(points) == count:
+        points: list[dict[sp.Symbol, sp.Rational]] = []
+        for attempt, place in enumerate(self.region.draw(seed, near_boundary)):
+            if len(points) == count or attempt > 200 * count + 200:
                 break
-            chart = self.charts[attempt % len(self.charts)]
-            place = chart.point([_coordinate(draw, ends, near_boundary) for ends in chart.attained])
-            if place is None:
-                continue
-            place = tuple(
-                _free_value(draw) if i not in chart.variables else value
-                for i, value in enumerate(place)
-            )
             values = {
-                s: sp.Rational(round(v)) if s.is_integer else sp.Rational(v.numerator, v.denominator)
+                s: sp.Integer(round(exact(v))) if s.is_integer else sp.Rational(int(v.p), int(v.q))
                 for s, v in zip(self.symbols, place, strict=True)
             }
             if self.contains(values):
@@ -217,9 +206,7 @@ def normalised(ring: Ring, conditions: Iterable[Relational]) -> list[Constraint]
     return [c if plain else _without_positive_factors(ring, c, found) for c, plain in rough]
 
 
-def _without_positive_factors(
-    ring: Ring, constraint: Constraint, known: list[Chart]
-) -> Constraint:
+def _without_positive_factors(ring: Ring, constraint: Constraint, known: list[Chart]) -> Constraint:
     """The constraint divided by its factors that keep one sign on the domain."""
     poly, kind = constraint
     if poly.is_zero():
@@ -282,21 +269,3 @@ def _assumptions(symbols: Iterable[sp.Symbol]) -> list[Relational]:
                 found.append(relation(symbol, 0, evaluate=False))
                 break
     return found
-
-
-def _coordinate(
-    draw: random.Random, attained: tuple[bool, bool], near_boundary: bool
-) -> Fraction | None:
-    """A random chart coordinate in [0, oo], None for the end oo."""
-    if near_boundary and draw.random() < 0.6:
-        low, high = attained
-        end = draw.choice(("low", "high"))
-        if draw.random() < 0.4 and (low if end == "low" else high):
-            return Fraction(0) if end == "low" else None
-        small = Fraction(1, draw.choice((50, 1000, 10**6)))
-        return small if end == "low" else 1 / small
-    return Fraction(draw.randint(1, 24), draw.randint(1, 24))
-
-
-def _free_value(draw: random.Random) -> Fraction:
-    return Fraction(draw.randint(-40, 40), draw.randint(1, 12))

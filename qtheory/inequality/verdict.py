@@ -1,0 +1,81 @@
+"""Verdicts: what is known of a claim, and the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import sympy as sp
+from sympy.core.relational import Relational
+
+from qtheory.domain import Domain
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim on a domain with what was found out about it; true only when it is proved."""
+
+    claim: Relational
+    domain: Domain
+    seconds: float = field(compare=False, kw_only=True, default=0.0)
+
+    verdict: ClassVar[str]
+
+    def __bool__(self) -> bool:
+        return isinstance(self, Proved)
+
+    def __str__(self) -> str:
+        return f"{self.verdict}: {self.claim}"
+
+    def _repr_latex_(self) -> str:
+        from qtheory.show.latex import latex
+
+        return rf"$\text{{{self.verdict}: }} {latex(self.claim)}$"
+
+
+@dataclass(frozen=True)
+class Proved(Verdict):
+    """The claim holds at every point of the domain; `qtheory.check` accepts the certificate."""
+
+    certificate: Mapping[str, Any] = field(repr=False, compare=False)
+
+    verdict: ClassVar[str] = "proved"
+
+
+@dataclass(frozen=True)
+class Refuted(Verdict):
+    """The claim fails at the witness, a rational point of the domain."""
+
+    witness: Mapping[sp.Symbol, sp.Rational]
+    certificate: Mapping[str, Any] = field(repr=False, compare=False)
+
+    verdict: ClassVar[str] = "refuted"
+
+    def __str__(self) -> str:
+        point = ", ".join(f"{symbol} = {value}" for symbol, value in self.witness.items())
+        return f"refuted: {self.claim} fails at {point}"
+
+
+@dataclass(frozen=True)
+class Open(Verdict):
+    """Neither proved nor refuted; what was tried and how far it got."""
+
+    tried: tuple[str, ...]
+
+    verdict: ClassVar[str] = "open"
+
+    def __str__(self) -> str:
+        return f"open: {self.claim} ({'; '.join(self.tried)})"
+
+
+@dataclass(frozen=True)
+class Supported(Verdict):
+    """Seen to hold where it was looked at (a grid, a simulation); never a proof."""
+
+    evidence: str
+
+    verdict: ClassVar[str] = "supported"
+
+    def __str__(self) -> str:
+        return f"supported: {self.claim} ({self.evidence})"

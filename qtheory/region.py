@@ -1,0 +1,103 @@
+"""Regions: the points of QQ^n that satisfy polynomial constraints, with exact sampling."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+from flint import fmpq, fmpz_mpoly
+
+from qtheory.arithmetic import Ring, to_fmpq
+from qtheory.chart import Chart, Constraint, charts
+
+Point = tuple[fmpq, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """A set of points given by constraints on the variables of a ring."""
+
+    ring: Ring
+    constraints: tuple[Constraint, ...]
+
+    @cached_property
+    def charts(self) -> list[Chart]:
+        """Substitutions of the region onto the orthant, simplest first."""
+        return charts(self.ring, self.constraints)
+
+    def contains(self, point: Point) -> bool:
+        """Whether a rational point satisfies every constraint, exactly."""
+        return all(self.holds(constraint, point) for constraint in self.constraints)
+
+    def holds(self, constraint: Constraint, point: Point) -> bool:
+        """Whether one constraint holds at a rational point, exactly."""
+        value = self.ring.evaluate(constraint.poly, point)
+        return (
+            value == 0
+            if constraint.kind == "=="
+            else value > 0 or (constraint.kind == ">=" and value == 0)
+        )
+
+    def draw(self, seed: int, near_boundary: bool = False) -> Iterator[Point]:
+        """An endless stream of exact points, most of them in the region.
+
+        Near the boundary, most coordinates lie close to, or on, the ends of their ranges.
+        """
+        source = random.Random(seed)
+        number = 0
+        while True:
+            chart = self.charts[number % min(len(self.charts), 8)]
+            number += 1
+            place = chart.point(
+                [_coordinate(source, ends, near_boundary) for ends in chart.attained]
+            )
+            if place is not None:
+                yield tuple(
+                    to_fmpq(value if i in chart.variables else _free_value(source))
+                    for i, value in enumerate(place)
+                )
+
+    @cached_property
+    def samples(self) -> tuple[Point, ...]:
+        """Some points of the region, in its interior and near its boundary."""
+        return tuple(self.sample(12, seed=1)) + tuple(self.sample(14, seed=2, near_boundary=True))
+
+    def sample(self, count: int, seed: int = 0, near_boundary: bool = False) -> list[Point]:
+        """Up to `count` points of the region; fewer when it is thin or empty."""
+        found: list[Point] = []
+        for attempt, point in enumerate(self.draw(seed, near_boundary)):
+            if len(found) == count or attempt > 40 * count + 200:
+                break
+            if self.contains(point):
+                found.append(point)
+        return found
+
+    def signs(self, poly: fmpz_mpoly) -> set[int]:
+        """The signs that a polynomial takes on the samples."""
+        values = (self.ring.evaluate(poly, point) for point in self.samples)
+        return {(value > 0) - (value < 0) for value in values}
+
+    def where(self, constraint: Constraint) -> Region:
+        """The part of the region that satisfies one more constraint."""
+        return Region(self.ring, (*self.constraints, constraint))
+
+
+def _coordinate(
+    source: random.Random, attained: Sequence[bool], near_boundary: bool
+) -> Fraction | None:
+    """A random chart coordinate in [0, oo], None for the end oo."""
+    if near_boundary and source.random() < 0.6:
+        low, high = attained
+        upper = source.random() < 0.5
+        if source.random() < 0.4 and (high if upper else low):
+            return None if upper else Fraction(0)
+        small = Fraction(1, source.choice((50, 1000, 10**6)))
+        return 1 / small if upper else small
+    return Fraction(source.randint(1, 24), source.randint(1, 24))
+
+
+def _free_value(source: random.Random) -> Fraction:
+    return Fraction(source.randint(-40, 40), source.randint(1, 12))
