@@ -90,15 +90,22 @@ def formula(text: str, symbols: Iterable[sp.Symbol] = ()) -> sp.Expr:
     return value
 
 
+_RELATIONS = {"<": sp.Lt, "<=": sp.Le, ">": sp.Gt, ">=": sp.Ge, "==": sp.Eq, "!=": sp.Ne}
+
+
+def relation(left: Any, sign: str, right: Any) -> sp.Rel:
+    """The relation as it stands: SymPy does not evaluate it."""
+    return _RELATIONS[sign](left, right, evaluate=False)
+
+
 def relations(text: str, symbols: Iterable[sp.Symbol] = ()) -> list[sp.Rel]:
     """The SymPy relations that a text states (unevaluated, so that none is lost)."""
-    kinds = {"<": sp.Lt, "<=": sp.Le, ">": sp.Gt, ">=": sp.Ge, "==": sp.Eq, "!=": sp.Ne}
     algebra = _Symbolic({s.name: s for s in symbols})
     found = []
     for left, sign, right in parse_relations(text, algebra):
         if (left + right).has(sp.zoo, sp.nan, sp.oo):
             raise ExpressionError(f"division by zero in {text!r}")
-        found.append(kinds[sign](left, right, evaluate=False))
+        found.append(relation(left, sign, right))
     return found
 
 
@@ -198,6 +205,10 @@ class Ratio:
     num: fmpz_mpoly
     den: fmpz_mpoly
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        names = self.num.context().names()
+        return _ratio_from_terms, (names, self.num.to_dict(), self.den.to_dict())
+
     def __add__(self, other: Ratio) -> Ratio:
         if self.den == other.den:
             return lowest_terms(self.num + other.num, self.den)
@@ -219,6 +230,11 @@ class Ratio:
 
     def __pow__(self, exponent: int) -> Ratio:
         return Ratio(self.num**exponent, self.den**exponent)
+
+
+def _ratio_from_terms(names: Any, num: Mapping[Any, Any], den: Mapping[Any, Any]) -> Ratio:
+    context = fmpz_mpoly_ctx.get(tuple(map(str, names)), Ordering.degrevlex)
+    return Ratio(context.from_dict(dict(num)), context.from_dict(dict(den)))
 
 
 def lowest_terms(num: fmpz_mpoly, den: fmpz_mpoly) -> Ratio:
@@ -253,6 +269,15 @@ class Ring:
             name: Ratio(generator, self._one)
             for name, generator in zip(self.names, self.generators, strict=True)
         }
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Ring, (self.symbols,)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ring) and self.symbols == other.symbols
+
+    def __hash__(self) -> int:
+        return hash(self.symbols)
 
     @cached_property
     def _rational_context(self) -> fmpq_mpoly_ctx:

@@ -15,10 +15,19 @@ from typing import Any
 import sympy as sp
 from sympy.core.relational import Relational
 
-from qtheory.arithmetic import Ring, exact, parameters, relations, text_of, to_fmpq, values_by_name
+from qtheory.arithmetic import (
+    Ring,
+    exact,
+    parameters,
+    relation,
+    relations,
+    text_of,
+    to_fmpq,
+    values_by_name,
+)
 from qtheory.chart import Chart, Constraint, charts
 from qtheory.errors import DomainError, UnstableError
-from qtheory.region import Region
+from qtheory.semialgebraic import SemialgebraicSet
 
 _SWAPPED = {">": "<", ">=": "<=", "<": ">", "<=": ">=", "==": "==", "!=": "!="}
 
@@ -61,6 +70,11 @@ class Domain:
             (self.symbols, self.conditions, self.stability)
             == (other.symbols, other.conditions, other.stability)
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # SymPy evaluates a relation that it unpickles, so the sides travel apart
+        sides = [(c.lhs, c.rel_op, c.rhs, c in self.stability) for c in self.conditions]
+        return _rebuilt, (self.symbols, sides)
 
     def __hash__(self) -> int:
         return hash((self.symbols, self.conditions, self.stability))
@@ -107,9 +121,9 @@ class Domain:
         return tuple(normalised(self.ring, self.conditions))
 
     @cached_property
-    def region(self) -> Region:
+    def region(self) -> SemialgebraicSet:
         """The polynomial constraints with their charts."""
-        return Region(self.ring, self.constraints)
+        return SemialgebraicSet(self.ring, self.constraints)
 
     @property
     def texts(self) -> list[str]:
@@ -187,6 +201,15 @@ class Domain:
         return points
 
 
+def _rebuilt(symbols: tuple[sp.Symbol, ...], sides: list[tuple[Any, str, Any, bool]]) -> Domain:
+    stated = [(relation(left, sign, right), stable) for left, sign, right, stable in sides]
+    return Domain(
+        *(condition for condition, stable in stated if not stable),
+        stable=tuple(condition for condition, stable in stated if stable),
+        symbols=symbols,
+    )
+
+
 def normalised(ring: Ring, conditions: Iterable[Relational]) -> list[Constraint]:
     """Relations as polynomial constraints, cleared of denominators and positive factors."""
     rough: list[tuple[Constraint, bool]] = []
@@ -259,13 +282,13 @@ def _assumptions(symbols: Iterable[sp.Symbol]) -> list[Relational]:
     """The sign assumptions of the symbols as relations that SymPy does not evaluate away."""
     found = []
     for symbol in symbols:
-        for holds, relation in (
-            (symbol.is_positive, sp.Gt),
-            (symbol.is_negative, sp.Lt),
-            (symbol.is_nonnegative, sp.Ge),
-            (symbol.is_nonpositive, sp.Le),
+        for holds, sign in (
+            (symbol.is_positive, ">"),
+            (symbol.is_negative, "<"),
+            (symbol.is_nonnegative, ">="),
+            (symbol.is_nonpositive, "<="),
         ):
             if holds:
-                found.append(relation(symbol, 0, evaluate=False))
+                found.append(relation(symbol, sign, sp.Integer(0)))
                 break
     return found

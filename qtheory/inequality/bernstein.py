@@ -21,7 +21,7 @@ from flint import fmpz_mpoly
 
 from qtheory.arithmetic import to_fmpq
 from qtheory.chart import Chart
-from qtheory.region import Point, Region
+from qtheory.semialgebraic import Point, SemialgebraicSet
 
 SIZE_LIMIT = 60_000
 DEPTH_LIMIT = 40
@@ -91,7 +91,7 @@ class FoundNegative(Exception):
 
 
 def subdivide(
-    region: Region, chart: Chart, poly: fmpz_mpoly, strict: bool, cells: int
+    region: SemialgebraicSet, chart: Chart, poly: fmpz_mpoly, strict: bool, cells: int
 ) -> Any | None:
     """The cells that show poly >= 0 (> 0 if strict) on the region, or None.
 
@@ -127,7 +127,7 @@ class _Search:
     """Depth-first subdivision with a budget of cells."""
 
     def __init__(
-        self, region: Region, chart: Chart, poly: fmpz_mpoly, strict: bool, cells: int
+        self, region: SemialgebraicSet, chart: Chart, poly: fmpz_mpoly, strict: bool, cells: int
     ) -> None:
         self.region, self.chart, self.poly, self.strict = region, chart, poly, strict
         self.left = cells

@@ -23,7 +23,7 @@ from qtheory.chart import Constraint
 from qtheory.domain import Domain
 from qtheory.errors import QTheoryError
 from qtheory.inequality.signs import coefficient_signs, factor_entry
-from qtheory.region import Point, Region
+from qtheory.semialgebraic import Point, SemialgebraicSet
 
 Certificate = dict[str, Any]
 
@@ -45,7 +45,7 @@ class Problem:
 
     claim: Relational
     domain: Domain
-    region: Region
+    region: SemialgebraicSet
     difference: Ratio
     divisors: tuple[fmpz_mpoly, ...]
     roots: tuple[Root, ...] = ()
@@ -123,7 +123,7 @@ def _symbols(claim: Relational) -> list[sp.Symbol]:
 
 
 def _posed(
-    claim: Relational, domain: Domain, region: Region, algebra: Any, **extra: Any
+    claim: Relational, domain: Domain, region: SemialgebraicSet, algebra: Any, **extra: Any
 ) -> Problem:
     divisors = []
     for side in claim.args:
@@ -225,13 +225,13 @@ def _posed_with_roots(
     for root in roots:
         strict = lemmas[f"{root.symbol.name} nonnegative"]["claim"].endswith("> 0")
         constraints.append(Constraint(ring.symbol(root.symbol.name).num, ">" if strict else ">="))
-    region, derived = with_derived(Region(ring, tuple(constraints)))
+    region, derived = with_derived(SemialgebraicSet(ring, tuple(constraints)))
     return _posed(
         claim, domain, region, algebra, roots=roots, derived=tuple(derived), lemmas=lemmas
     )
 
 
-def with_derived(region: Region) -> tuple[Region, list[dict[str, Any]]]:
+def with_derived(region: SemialgebraicSet) -> tuple[SemialgebraicSet, list[dict[str, Any]]]:
     """The region with its conditions divided by their factors of known sign, as new conditions."""
     entries: list[dict[str, Any]] = []
     for index, constraint in enumerate(region.constraints):

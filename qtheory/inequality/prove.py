@@ -30,7 +30,7 @@ from qtheory.inequality.signs import (
     prove_sign,
 )
 from qtheory.inequality.verdict import Open, Proved, Refuted, Verdict
-from qtheory.region import Point
+from qtheory.semialgebraic import Point
 
 STRICT = {"<", ">", "!="}
 

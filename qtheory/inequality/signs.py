@@ -16,7 +16,7 @@ from flint import fmpq, fmpq_mat, fmpz_mpoly
 from qtheory.arithmetic import Ring, by_power, text_of
 from qtheory.chart import Chart, Constraint
 from qtheory.inequality.bernstein import FoundNegative, subdivide
-from qtheory.region import Point, Region
+from qtheory.semialgebraic import Point, SemialgebraicSet
 from qtheory.text import text_name
 
 Proof = dict[str, Any]
@@ -34,7 +34,7 @@ class Sign:
     proof: Proof
 
 
-def coefficient_signs(region: Region, poly: fmpz_mpoly) -> Sign | None:
+def coefficient_signs(region: SemialgebraicSet, poly: fmpz_mpoly) -> Sign | None:
     """The sign that shows in the coefficients of the first charts that decide it."""
     for chart in region.charts[:CHARTS_TRIED]:
         found = chart.sign(poly)
@@ -49,7 +49,7 @@ def chart_steps(chart: Chart) -> list[list[Any]]:
     return [[text_name(chart.ring.names[s.variable]), s.lower, s.upper] for s in chart.steps]
 
 
-def find_sign(region: Region, poly: fmpz_mpoly, strict: bool, cells: int) -> Sign | None:
+def find_sign(region: SemialgebraicSet, poly: fmpz_mpoly, strict: bool, cells: int) -> Sign | None:
     """The sign of a polynomial on a region, strict if asked for, or None.
 
     Raises `FoundNegative` never: a polynomial of both signs has none.
@@ -69,7 +69,7 @@ def find_sign(region: Region, poly: fmpz_mpoly, strict: bool, cells: int) -> Sig
 
 
 def prove_sign(
-    region: Region, poly: fmpz_mpoly, strict: bool, cells: int, depth: int = 0
+    region: SemialgebraicSet, poly: fmpz_mpoly, strict: bool, cells: int, depth: int = 0
 ) -> Proof | None:
     """A proof of poly >= 0 (poly > 0 if strict) on a region, or None.
 
@@ -111,7 +111,9 @@ def _covers(chart: Chart, poly: fmpz_mpoly) -> bool:
     return all(d <= 0 or i in known for i, d in enumerate(poly.degrees()))
 
 
-def _by_discriminant(region: Region, poly: fmpz_mpoly, strict: bool, cells: int) -> Proof | None:
+def _by_discriminant(
+    region: SemialgebraicSet, poly: fmpz_mpoly, strict: bool, cells: int
+) -> Proof | None:
     """A x^2 + B x + C with A > 0 and 4 A C - B^2 >= 0 (> 0 if strict)."""
     for i, degree in enumerate(poly.degrees()):
         if degree != 2:
@@ -132,7 +134,9 @@ def _by_discriminant(region: Region, poly: fmpz_mpoly, strict: bool, cells: int)
     return None
 
 
-def by_factors(region: Region, poly: fmpz_mpoly, strict: bool, cells: int) -> Proof | None:
+def by_factors(
+    region: SemialgebraicSet, poly: fmpz_mpoly, strict: bool, cells: int
+) -> Proof | None:
     """A proof of poly >= 0 (> 0 if strict) from the signs of its irreducible factors."""
     if poly.is_zero():
         return None if strict else {"by": "factors", "factors": []}
@@ -163,7 +167,7 @@ def factor_entry(ring: Ring, factor: fmpz_mpoly, sign: Sign | None) -> dict[str,
 
 
 def _by_cases(
-    region: Region, poly: fmpz_mpoly, strict: bool, cells: int, depth: int, on: fmpz_mpoly
+    region: SemialgebraicSet, poly: fmpz_mpoly, strict: bool, cells: int, depth: int, on: fmpz_mpoly
 ) -> Proof | None:
     proof: Proof = {"by": "cases", "on": text_of(region.ring.expression(on))}
     for side, sign in (("above", 1), ("below", -1)):
@@ -174,7 +178,7 @@ def _by_cases(
     return proof
 
 
-def _case_candidates(region: Region, poly: fmpz_mpoly) -> Iterator[fmpz_mpoly]:
+def _case_candidates(region: SemialgebraicSet, poly: fmpz_mpoly) -> Iterator[fmpz_mpoly]:
     """Polynomials worth a case distinction: variables without bounds, then rival bounds."""
     bounded: frozenset[int] = frozenset().union(*(chart.variables for chart in region.charts))
     for i, degree in enumerate(poly.degrees()):
@@ -198,8 +202,8 @@ def _case_candidates(region: Region, poly: fmpz_mpoly) -> Iterator[fmpz_mpoly]:
 
 
 def set_to_one(
-    region: Region, poly: fmpz_mpoly
-) -> tuple[str, dict[str, int], Region, fmpz_mpoly] | None:
+    region: SemialgebraicSet, poly: fmpz_mpoly
+) -> tuple[str, dict[str, int], SemialgebraicSet, fmpz_mpoly] | None:
     """A positive variable that scaling sets to one: (name, weights, region, polynomial).
 
     With weights w, the polynomial and the constraints keep their signs when every variable x_i is
@@ -217,7 +221,7 @@ def set_to_one(
                     Constraint(_at_one(c.poly, i, ring), c.kind) for c in region.constraints
                 )
                 named = {text_name(n): w for n, w in zip(ring.names, weights, strict=True) if w}
-                return name, named, Region(ring, constraints), _at_one(poly, i, ring)
+                return name, named, SemialgebraicSet(ring, constraints), _at_one(poly, i, ring)
     return None
 
 
@@ -254,7 +258,7 @@ def _null_space(rows: list[list[int]], width: int) -> list[list[int]]:
     return vectors
 
 
-def _with_one(region: Region, variable: str, point: Point) -> Point:
+def _with_one(region: SemialgebraicSet, variable: str, point: Point) -> Point:
     """A point of the scaled region is a point of the region with the variable at one."""
     i = region.ring.names.index(variable)
     return (*point[:i], fmpq(1), *point[i + 1 :])

@@ -12,7 +12,7 @@ from typing import Any
 from flint import fmpq, fmpz_mpoly
 
 from qtheory.arithmetic import Ratio, Ring, to_fmpq
-from qtheory.region import Point, Region
+from qtheory.semialgebraic import Point, SemialgebraicSet
 from qtheory.text import text_name
 
 _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
@@ -33,7 +33,7 @@ def smtlib(verdict: Any) -> str:
     return script(problem.region, problem.difference, verdict.claim.rel_op)
 
 
-def script(region: Region, difference: Ratio, relation: str) -> str:
+def script(region: SemialgebraicSet, difference: Ratio, relation: str) -> str:
     """An SMT-LIB 2 script that asks for a point of the region where the relation fails."""
     ring = region.ring
     lines = ["(set-logic QF_NRA)"]
@@ -68,7 +68,7 @@ def _integer(value: int) -> str:
 
 
 def counterexample(
-    region: Region, difference: Ratio, relation: str, milliseconds: int = 3000
+    region: SemialgebraicSet, difference: Ratio, relation: str, milliseconds: int = 3000
 ) -> tuple[Point | None, str]:
     """A rational candidate for a counterexample by z3, and its word."""
     if find_spec("z3") is None:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import sympy as sp
 from sympy.core.relational import Relational
 
+from qtheory.arithmetic import relation
 from qtheory.domain import Domain
 
 
@@ -21,6 +22,14 @@ class Verdict:
     seconds: float = field(compare=False, kw_only=True, default=0.0)
 
     verdict: ClassVar[str]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # SymPy evaluates a relation that it unpickles, so the sides travel apart
+        sides = self.claim.lhs, self.claim.rel_op, self.claim.rhs
+        return {**vars(self), "claim": sides}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update({**state, "claim": relation(*state["claim"])})
 
     def __bool__(self) -> bool:
         return isinstance(self, Proved)

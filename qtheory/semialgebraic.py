@@ -1,4 +1,4 @@
-"""Regions: the points of QQ^n that satisfy polynomial constraints, with exact sampling."""
+"""The points of QQ^n that satisfy polynomial constraints, with exact sampling."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Point = tuple[fmpq, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Region:
+class SemialgebraicSet:
     """A set of points given by constraints on the variables of a ring."""
 
     ring: Ring
@@ -80,9 +80,9 @@ class Region:
         values = (self.ring.evaluate(poly, point) for point in self.samples)
         return {(value > 0) - (value < 0) for value in values}
 
-    def where(self, constraint: Constraint) -> Region:
+    def where(self, constraint: Constraint) -> SemialgebraicSet:
         """The part of the region that satisfies one more constraint."""
-        return Region(self.ring, (*self.constraints, constraint))
+        return SemialgebraicSet(self.ring, (*self.constraints, constraint))
 
 
 def _coordinate(

@@ -1,0 +1,88 @@
+"""Outcomes as lines of text, as JSON, and as certificate files."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from qtheory.theorems.run import Outcome
+
+STATEMENT_WIDTH = 64
+
+
+def line(outcome: Outcome) -> str:
+    """One line: whether the verdict is the declared one, the verdict, the time, the statement."""
+    mark = "ok  " if outcome.as_declared else "FAIL"
+    text = outcome.error or plain(outcome.statement)
+    if len(text) > STATEMENT_WIDTH:
+        text = text[: STATEMENT_WIDTH - 3].rstrip() + "..."
+    return f"{mark} {outcome.id:<10} {outcome.verdict:<9} {outcome.seconds:7.3f} s  {text}"
+
+
+def details(outcome: Outcome) -> list[str]:
+    """Why an outcome is not the declared one."""
+    if outcome.as_declared:
+        return []
+    lines = [f"     declared {outcome.expected}, found {outcome.verdict}"]
+    for label, verdict in outcome.claims.items():
+        if verdict.verdict != outcome.expected:
+            lines.append(f"     {label + ': ' if label else ''}{verdict}")
+    return lines
+
+
+def summary(outcomes: Sequence[Outcome]) -> str:
+    """How many theorems came out how, and how many as declared."""
+    counts = dict.fromkeys(("proved", "refuted", "supported", "open", "error"), 0)
+    for outcome in outcomes:
+        counts[outcome.verdict] += 1
+    shown = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+    declared = sum(outcome.as_declared for outcome in outcomes)
+    seconds = sum(outcome.seconds for outcome in outcomes)
+    return (
+        f"{len(outcomes)} theorems: {shown or 'none'}; "
+        f"{declared} of {len(outcomes)} as declared, {seconds:.2f} s"
+    )
+
+
+def as_json(outcomes: Iterable[Outcome]) -> dict[str, Any]:
+    """The outcomes as data, a list under ``theorems``."""
+    return {
+        "theorems": [
+            {
+                "id": outcome.id,
+                "statement": outcome.statement,
+                "verdict": outcome.verdict,
+                "expected": outcome.expected,
+                "seconds": round(outcome.seconds, 6),
+                "claims": [
+                    {"label": label, "verdict": verdict.verdict, "claim": str(verdict.claim)}
+                    for label, verdict in outcome.claims.items()
+                ],
+                "certificate": outcome.certificate,
+                **({"error": outcome.error} if outcome.error else {}),
+            }
+            for outcome in outcomes
+        ]
+    }
+
+
+def write_certificates(outcomes: Iterable[Outcome], folder: str | Path) -> list[Path]:
+    """One JSON file for every theorem with a certificate, named by its id."""
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    written = []
+    for outcome in outcomes:
+        certificate = outcome.certificate
+        if certificate is not None:
+            file = place / (re.sub(r"[^\w.-]", "_", outcome.id) + ".json")
+            file.write_text(json.dumps(certificate, indent=1) + "\n")
+            written.append(file)
+    return written
+
+
+def plain(statement: str) -> str:
+    """A statement without the dollar signs around its mathematics."""
+    return statement.replace("$", "")
