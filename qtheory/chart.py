@@ -19,11 +19,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from flint import fmpz_mpoly
 
 from qtheory.arithmetic import Ring, by_power, exact, to_fmpq
+from qtheory.text import symbol_name
 
 
 class Constraint(NamedTuple):
@@ -56,6 +57,10 @@ class Step:
     scale: fmpz_mpoly
     attained: tuple[bool, bool]
     """Whether the ends t = 0 and t = oo belong to the domain."""
+
+    ordered: bool = True
+    """Whether the lower bound is known to be at most the upper one; if not, the chart also
+    covers points outside the domain."""
 
     @property
     def two_sided(self) -> bool:
@@ -162,14 +167,14 @@ def _end_exponents(attained: tuple[bool, bool], degree: int) -> list[int | None]
     return [e for e, here in ((0, low), (degree, high)) if here] or [None]
 
 
-def charts(ring: Ring, constraints: Sequence[Constraint], limit: int = 48) -> list[Chart]:
+def charts(ring: Ring, constraints: Sequence[Constraint], limit: int = 24) -> list[Chart]:
     """The charts of a domain, simplest first; variables without bounds are left out.
 
-    Simplest: few unused constraints that the chart does not imply, then few variables with two
+    Simplest: few constraints that the chart does not use or imply, then few variables with two
     bounds and few bounds with a nonconstant coefficient.
     """
     found: list[Chart] = []
-    for chart in _extend(Chart(ring), constraints):
+    for chart in _extend(Chart(ring), constraints, set()):
         found.append(chart)
         if len(found) >= limit:
             break
@@ -183,22 +188,34 @@ def _cost(chart: Chart, constraints: Sequence[Constraint]) -> tuple[int, int, in
         for i, constraint in enumerate(constraints)
         if i not in used
     )
+    loose += sum(not step.ordered for step in chart.steps) - len(chart.steps)
     two_sided = sum(step.two_sided for step in chart.steps)
     nonconstant = sum(not step.scale.is_constant() for step in chart.steps)
-    return loose - len(chart.steps), two_sided, nonconstant
+    return loose, two_sided, nonconstant
 
 
-def _extend(chart: Chart, constraints: Sequence[Constraint]) -> Iterator[Chart]:
-    """All charts that continue this one until no further variable has a bound."""
-    complete = True
-    for variable in range(len(chart.ring.names)):
-        if variable in chart.variables:
-            continue
-        for step in _steps(chart, variable, constraints):
-            complete = False
-            yield from _extend(Chart(chart.ring, (*chart.steps, step)), constraints)
-    if complete:
+def _extend(
+    chart: Chart, constraints: Sequence[Constraint], seen: set[frozenset[Any]]
+) -> Iterator[Chart]:
+    """All charts that continue this one until no further variable has a bound.
+
+    The order of independent steps makes no difference, so each set of bounds is taken once.
+    """
+    key = frozenset((step.variable, step.lower, step.upper) for step in chart.steps)
+    if key in seen:
+        return
+    seen.add(key)
+    known = chart.variables
+    steps = [
+        step
+        for variable in range(len(chart.ring.names))
+        if variable not in known
+        for step in _steps(chart, variable, constraints)
+    ]
+    if not steps:
         yield chart
+    for step in sorted(steps, key=lambda step: not step.ordered):
+        yield from _extend(Chart(chart.ring, (*chart.steps, step)), constraints, seen)
 
 
 def _steps(chart: Chart, variable: int, constraints: Sequence[Constraint]) -> list[Step]:
@@ -210,6 +227,7 @@ def _steps(chart: Chart, variable: int, constraints: Sequence[Constraint]) -> li
         if constraints[index].kind == "==":
             sign = 1 if chart.sign(a) == ">" else -1
             return [Step(variable, index, index, -b * sign, zero, a * sign, (True, False))]
+    bounds.sort(key=lambda bound: constraints[bound[0]].kind != ">")  # of equal bounds, the strict
     lowers = _undominated(chart, [(i, a, b) for i, a, b in bounds if chart.sign(a) == ">"])
     uppers = _undominated(chart, [(i, -a, b) for i, a, b in bounds if chart.sign(a) == "<"])
     weak = [constraint.kind == ">=" for constraint in constraints]
@@ -218,7 +236,16 @@ def _steps(chart: Chart, variable: int, constraints: Sequence[Constraint]) -> li
     if not uppers:
         return [Step(variable, i, None, -b, one, a, (weak[i], False)) for i, a, b in lowers]
     return [
-        Step(variable, i, j, -b * d, a * c, a * d, (weak[i], weak[j]))
+        Step(
+            variable,
+            i,
+            j,
+            -b * d,
+            a * c,
+            a * d,
+            (weak[i], weak[j]),
+            chart.sign(b * d + a * c) in (">", ">="),
+        )
         for i, a, b in lowers
         for j, d, c in uppers
     ]
@@ -264,3 +291,44 @@ def _implies(
     _, a, b = bound
     _, c, d = other
     return chart.sign(d * a - b * c) in (">", ">=", "==")
+
+
+def chart_from_steps(
+    ring: Ring, constraints: Sequence[Constraint], steps: Sequence[Sequence[Any]]
+) -> Chart:
+    """The chart that a certificate records as (name, lower bound, upper bound) per variable.
+
+    A bound is the index of a constraint, or None; certificates are checked elsewhere.
+    """
+    chart = Chart(ring)
+    for name, lower, upper in steps:
+        variable = ring.names.index(symbol_name(name))
+        step = _recorded_step(chart, variable, constraints, lower, upper)
+        chart = Chart(ring, (*chart.steps, step))
+    return chart
+
+
+def _recorded_step(
+    chart: Chart,
+    variable: int,
+    constraints: Sequence[Constraint],
+    lower: int | None,
+    upper: int | None,
+) -> Step:
+    context = chart.ring.context
+    one, zero = context.constant(1), context.constant(0)
+    a = b = c = d = one
+    if lower is not None:
+        b, a = by_power(constraints[lower].poly, variable, context)
+    if lower is not None and lower == upper:
+        sign = 1 if chart.sign(a) == ">" else -1
+        return Step(variable, lower, lower, -b * sign, zero, a * sign, (True, False))
+    if upper is not None:
+        c, negative = by_power(constraints[upper].poly, variable, context)
+        d = -negative
+    low, high = (k is not None and constraints[k].kind == ">=" for k in (lower, upper))
+    if upper is None:
+        return Step(variable, lower, None, -b, one, a, (low, False))
+    if lower is None:
+        return Step(variable, None, upper, c, -one, d, (high, False))
+    return Step(variable, lower, upper, -b * d, a * c, a * d, (low, high))

@@ -1,6 +1,7 @@
 """The rules that show the sign of a polynomial on a domain.
 
 A polynomial has a sign on a domain when
+- `given`: it is a positive multiple of a condition of the domain;
 - `coefficients`: written in the coordinates of a chart (see `Chart`), and after the recorded
   subdivision, its coefficients have one sign on every cell that meets the domain;
 - `quadratic`: as A x^2 + B x + C it has A > 0 and 4 A C - B^2 >= 0;
@@ -23,6 +24,7 @@ from qtheory.check.polynomials import (
     add,
     coefficients,
     constant,
+    divide,
     divide_out,
     multiply,
 )
@@ -78,7 +80,13 @@ def verify(
 ) -> None:
     """The proof shows that the polynomial is positive (nonnegative if not strict)."""
     rule = proof["by"]
-    if rule == "coefficients":
+    if rule == "given":
+        stated, kind = constraints[proof["constraint"]]
+        quotient = divide(poly, stated) if stated else None
+        scale = None if quotient is None else constant(quotient)
+        if scale is None or scale <= 0 or kind not in ((">",) if strict else (">", ">=")):
+            raise CertificateError("certificate rejected: not a condition of the domain")
+    elif rule == "coefficients":
         chart = Chart(proof["chart"], reader, constraints)
         chart.decide(poly, strict, proof["cells"])
     elif rule == "quadratic":

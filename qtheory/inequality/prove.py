@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import sympy as sp
@@ -12,6 +12,7 @@ from sympy.core.relational import Relational
 
 from qtheory.arithmetic import relations, text_of
 from qtheory.check import FORMAT, digest
+from qtheory.check.rules import IMPLIED_BY
 from qtheory.domain import Domain
 from qtheory.errors import ExpressionError
 from qtheory.inequality.bernstein import FoundNegative
@@ -30,7 +31,7 @@ from qtheory.inequality.signs import (
     prove_sign,
 )
 from qtheory.inequality.verdict import Open, Proved, Refuted, Verdict
-from qtheory.semialgebraic import Point
+from qtheory.semialgebraic import Point, SemialgebraicSet
 
 STRICT = {"<", ">", "!="}
 
@@ -111,98 +112,94 @@ class _Attempt:
         self.constant = 0 if numerator.is_zero() else numerator.factor()[0]
         self.below = _irreducible([problem.difference.den, *problem.divisors])
         self.signs: dict[str, Sign] = {}
+        self.joint: tuple[list[fmpz_mpoly], dict[str, Any]] = ([], {})
+        self.suspects: list[Point] = []
 
     def verdict(self) -> Proved | Refuted | Open:
-        problem = self.problem
-        if self._conclusive(coefficient_signs):
+        self._find(coefficient_signs)
+        if self._conclusive():
             return self._proved()
         witness = self._witness(self.region.samples)
         if witness is not None:
             return self._refuted(witness)
-        if self._conclusive(lambda region, f: find_sign(region, f, self._needs(f), self.cells)):
+        self._find(lambda region, f: find_sign(region, f, self._needs(f), self.cells))
+        if self._conclusive() or self._joint_sign():
             return self._proved()
-        joint = self._joint_sign()
-        if isinstance(joint, Mapping):
-            return self._proved(joint)
         witness = self._witness(self._more_points())
         if witness is not None:
             return self._refuted(witness)
-        return Open(problem.claim, problem.domain, tuple(self.tried))
+        return Open(self.problem.claim, self.problem.domain, tuple(self.tried))
 
     def _needs(self, factor: fmpz_mpoly) -> bool:
         """Whether the factor must not vanish."""
-        return self.strict or any(factor == divisor for divisor in self.below)
+        return self.strict or factor in self.below
 
-    def _conclusive(self, sign_of: Any) -> bool:
-        """Whether the signs of the single factors, as found by `sign_of`, prove the claim."""
-        odd = [factor for factor, times in self.factors if times % 2]
-        for factor in [*self.below, *(f for f, _ in self.factors)]:
-            if str(factor) in self.signs and self.signs[str(factor)].strict >= self._needs(factor):
-                continue
+    def _find(self, sign_of: Callable[[SemialgebraicSet, fmpz_mpoly], Sign | None]) -> None:
+        """Find the signs of single factors that are still missing."""
+        for factor in self._missing():
             found = sign_of(self.region, factor)
             if found is not None and found.strict >= self._needs(factor):
                 self.signs[str(factor)] = found
-            elif factor in odd or self._needs(factor):
+
+    def _missing(self) -> list[fmpz_mpoly]:
+        """The factors whose sign matters and is not known."""
+        odd = [factor for factor, times in self.factors if times % 2 or self.strict]
+        wanted = [*self.below, *(factor for factor in odd if factor not in self.below)]
+        return [factor for factor in wanted if str(factor) not in self.signs]
+
+    def _conclusive(self) -> bool:
+        """Whether the signs of the single factors prove the claim."""
+        if self._missing():
+            return False
+        sign = self._direction()
+        shown = "==" if sign == 0 else (">" if sign > 0 else "<") + ("" if self.strict else "=")
+        return shown in IMPLIED_BY[self.problem.claim.rel_op]
+
+    def _direction(self) -> int:
+        """The sign of the difference by the known signs; unknown factors count as positive."""
+        sign = (self.constant > 0) - (self.constant < 0)
+        constant, factors = self.problem.difference.den.factor()
+        for factor, times in [*self.factors, *factors]:
+            if str(factor) in self.signs:
+                sign *= self.signs[str(factor)].direction ** int(times)
+        return sign if constant > 0 else -sign
+
+    def _joint_sign(self) -> bool:
+        """Find the sign of the product of the factors that have none alone."""
+        missing = self._missing()
+        for factor in missing:
+            if factor in self.below:
+                self.tried.append(f"no proof that {self.ring.expression(factor)} is never 0")
                 return False
-        return self._overall() in _IMPLIED_BY[self.problem.claim.rel_op]
-
-    def _overall(self) -> str | None:
-        """The sign of the difference from the signs of its factors."""
-        if self.constant == 0:
-            return "=="
-        direction = 1 if self.constant > 0 else -1
-        strict = True
-        for factor, times in self.factors:
-            sign = self.signs.get(str(factor))
-            if sign is None and times % 2:
-                return None
-            strict = strict and sign is not None and sign.strict
-            direction *= sign.direction ** int(times) if sign is not None else 1
-        for factor, times in self.problem.difference.den.factor()[1]:
-            direction *= self.signs[str(factor)].direction ** int(times)
-        constant = self.problem.difference.den.factor()[0]
-        direction *= 1 if constant > 0 else -1
-        return (">" if direction > 0 else "<") + ("" if strict else "=")
-
-    def _joint_sign(self) -> Mapping[str, Any] | None:
-        """The sign of the product of the factors that have no sign alone."""
-        for divisor in self.below:
-            if str(divisor) not in self.signs:
-                self.tried.append(f"no proof that {self.ring.expression(divisor)} is never 0")
-                return None
-        alone = [f for f, times in self.factors if str(f) not in self.signs and times % 2]
-        if self.problem.claim.rel_op in ("==", "!=") or not alone:
+        odd = [factor for factor, times in self.factors if times % 2 and factor in missing]
+        if not odd or len(odd) < len(missing) or self.problem.claim.rel_op in ("==", "!="):
             self.tried.append("no sign found")
-            return None
-        product = self.ring.context.constant(1)
-        for factor in alone:
+            return False
+        wanted = self._direction() * (1 if self.problem.claim.rel_op in (">", ">=") else -1)
+        product = self.ring.context.constant(wanted)
+        for factor in odd:
             product *= factor
-        wanted = 1 if self.problem.claim.rel_op in (">", ">=") else -1
-        rest = [(f, times) for f, times in self.factors if f not in alone]
-        for factor, times in [*rest, *self.problem.difference.den.factor()[1]]:
-            sign = self.signs.get(str(factor))
-            wanted *= sign.direction ** int(times) if sign is not None else 1
-        wanted *= 1 if self.constant > 0 else -1
         try:
-            proof = prove_sign(self.region, product * wanted, self.strict, self.cells)
+            proof = prove_sign(self.region, product, self.strict, self.cells)
         except FoundNegative as found:
-            self.tried.append(f"a cell of the wrong sign near {found.point}")
-            return None
+            self.suspects.append(found.point)
+            return False
         if proof is None:
-            shown = self.ring.expression(product * wanted)
+            shown = self.ring.expression(product)
             self.tried.append(f"subdivision into {self.cells} cells did not show {shown} >= 0")
-            return None
-        return factor_entry(self.ring, product * wanted, Sign(1, self.strict, proof))
+            return False
+        self.joint = odd, factor_entry(self.ring, product, Sign(1, self.strict, proof))
+        return True
 
     def _more_points(self) -> Iterator[Point]:
-        """Suspicious points first, then many samples."""
-        for factor, times in self.factors:
-            if times % 2 and str(factor) not in self.signs:
-                for direction in (1, -1):
-                    try:
-                        prove_sign(self.region, factor * direction, self.strict, self.cells)
-                    except FoundNegative as found:
-                        yield found.point
+        """Suspicious points first, then many samples, then what a solver finds."""
+        yield from self.suspects
+        for factor in self._missing():
+            for direction in (1, -1):
+                try:
+                    prove_sign(self.region, factor * direction, self.strict, self.cells)
+                except FoundNegative as found:
+                    yield found.point
         yield from self.region.sample(150, seed=3)
         yield from self.region.sample(150, seed=4, near_boundary=True)
         yield from self._solver_points()
@@ -224,17 +221,13 @@ class _Attempt:
                 return values
         return None
 
-    def _proved(self, joint: Mapping[str, Any] | None = None) -> Proved:
+    def _proved(self) -> Proved:
         problem = self.problem
-        entries = [] if joint is None else [dict(joint)]
-        seen: set[str] = set()
-        for factor in [*self.below, *(f for f, _ in self.factors)]:
-            key = str(factor)
-            if key not in seen and (key in self.signs or joint is None):
-                entries.append(factor_entry(self.ring, factor, self.signs.get(key)))
-            elif key not in seen and any(f == factor and t % 2 == 0 for f, t in self.factors):
-                entries.append(factor_entry(self.ring, factor, None))
-            seen.add(key)
+        joined, entry = self.joint
+        entries = [entry] if joined else []
+        for factor in _irreducible([*self.below, *(factor for factor, _ in self.factors)]):
+            if factor not in joined:
+                entries.append(factor_entry(self.ring, factor, self.signs.get(str(factor))))
         content = {**_header(problem, "proved"), "factors": entries}
         if problem.roots:
             content["roots"] = root_entries(problem)
@@ -249,16 +242,6 @@ class _Attempt:
             "witness": {text_of(symbol): str(value) for symbol, value in witness.items()},
         }
         return Refuted(problem.claim, problem.domain, witness, _sealed(content))
-
-
-_IMPLIED_BY: dict[str, set[str]] = {
-    "<": {"<"},
-    "<=": {"<", "<=", "=="},
-    ">": {">"},
-    ">=": {">", ">=", "=="},
-    "==": {"=="},
-    "!=": {"<", ">"},
-}
 
 
 def _irreducible(polys: Iterable[fmpz_mpoly]) -> list[fmpz_mpoly]:

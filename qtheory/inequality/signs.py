@@ -35,13 +35,32 @@ class Sign:
 
 
 def coefficient_signs(region: SemialgebraicSet, poly: fmpz_mpoly) -> Sign | None:
-    """The sign that shows in the coefficients of the first charts that decide it."""
+    """The sign that a constraint states, or that shows in the coefficients of the first charts.
+
+    A weak sign is given only where no strict one is seen.
+    """
+    weak: Sign | None = None
     for chart in region.charts[:CHARTS_TRIED]:
         found = chart.sign(poly)
         if found is not None and found != "==":
             proof = {"by": "coefficients", "chart": chart_steps(chart), "cells": "+"}
-            return Sign(1 if ">" in found else -1, "=" not in found, proof)
-    return None
+            sign = Sign(1 if ">" in found else -1, "=" not in found, proof)
+            if sign.strict:
+                return sign
+            weak = weak or sign
+    for index, (stated, kind) in enumerate(region.constraints):
+        if kind != "==" and len(stated) == len(poly) and _parallel(stated, poly):
+            same = (stated.leading_coefficient() > 0) == (poly.leading_coefficient() > 0)
+            given: Proof = {"by": "given", "constraint": index}
+            sign = Sign(1 if same else -1, kind == ">", given)
+            if sign.strict:
+                return sign
+            weak = weak or sign
+    return weak
+
+
+def _parallel(p: fmpz_mpoly, q: fmpz_mpoly) -> bool:
+    return p * q.leading_coefficient() == q * p.leading_coefficient()
 
 
 def chart_steps(chart: Chart) -> list[list[Any]]:
