@@ -7,7 +7,7 @@ conversion can cost ten times the computation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -19,7 +19,7 @@ from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx, fmpz, fmpz_mpoly, 
 from sympy.printing.str import StrPrinter
 
 from qtheory.errors import DomainError, ExpressionError
-from qtheory.text import parse_expression, parse_relations, symbol_name, text_name
+from qtheory.text import EXPONENT_LIMIT, parse_expression, parse_relations, symbol_name, text_name
 
 
 def exact(value: Any) -> Fraction:
@@ -146,6 +146,8 @@ def parameters(*expressions: Any) -> tuple[sp.Symbol, ...]:
 
 def values_by_name(at: Mapping[Any, Any] | None) -> dict[str, Fraction]:
     """A parameter point keyed by symbol name; keys may be symbols or typed names."""
+    if not isinstance(at, Mapping | None):
+        raise DomainError(f"a point is a mapping from parameters to numbers, got {at}")
     return {
         key.name if isinstance(key, sp.Symbol) else symbol_name(str(key)): exact(value)
         for key, value in (at or {}).items()
@@ -182,10 +184,19 @@ def read(expression: Any, algebra: Any) -> Any:
     raise ExpressionError(f"not a formula in +, -, *, /, integer powers and sqrt: {expression}")
 
 
+def divisors(expression: sp.Basic) -> Iterator[sp.Expr]:
+    """Everything that an expression or relation divides by."""
+    for power in sp.preorder_traversal(expression):
+        if power.is_Pow and power.exp.is_Rational and power.exp < 0:
+            yield power.base
+
+
 def _read_power(expression: sp.Pow, algebra: Any) -> Any:
     base, exponent = expression.args
     if not (exponent.is_Rational and exponent.q in (1, 2)):
         raise ExpressionError(f"exponent {exponent} of {base} is neither an integer nor a half")
+    if abs(exponent.p) > EXPONENT_LIMIT:
+        raise ExpressionError(f"exponent {exponent} is larger than {EXPONENT_LIMIT}")
     value = read(base, algebra)
     if exponent.q == 2:
         value = algebra.sqrt(value)
@@ -345,7 +356,11 @@ class Ring:
 
     def evaluate(self, value: fmpz_mpoly, point: Sequence[fmpq]) -> fmpq:
         """The exact value of a polynomial at a rational point."""
-        return fmpq_mpoly(value.to_dict(), self._rational_context)(*point)
+        return self.rational(value)(*point)
+
+    def rational(self, value: fmpz_mpoly) -> fmpq_mpoly:
+        """The polynomial as a function of rational points."""
+        return fmpq_mpoly(value.to_dict(), self._rational_context)
 
 
 def by_power(poly: fmpz_mpoly, index: int, context: fmpz_mpoly_ctx) -> list[fmpz_mpoly]:

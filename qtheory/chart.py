@@ -17,13 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
+from functools import cached_property
 from itertools import product
 from typing import Any, NamedTuple
 
-from flint import fmpz_mpoly
+from flint import fmpq, fmpz_mpoly
 
-from qtheory.arithmetic import Ring, by_power, exact, to_fmpq
+from qtheory.arithmetic import Ring, by_power
 from qtheory.text import symbol_name
 
 
@@ -115,24 +115,26 @@ class Chart:
         known = self.variables
         return all(d <= 0 or i in known for i, d in enumerate(poly.degrees()))
 
-    def point(self, coordinates: Sequence[Fraction | None]) -> tuple[Fraction, ...] | None:
+    def point(self, coordinates: Sequence[fmpq | None]) -> tuple[fmpq, ...] | None:
         """The parameters at chart coordinates (None is t = oo), or None where undefined."""
-        values = [Fraction(0)] * len(self.ring.names)
-        for step in self.steps:
-            at = tuple(map(to_fmpq, values))
-            scale = exact(self.ring.evaluate(step.scale, at))
-            if scale == 0:
+        values = [fmpq(0)] * len(self.ring.names)
+        for step, (start, slope, scale) in zip(self.steps, self._functions, strict=True):
+            divisor = scale(*values)
+            if divisor == 0:
                 return None
-            start = exact(self.ring.evaluate(step.start, at))
-            slope = exact(self.ring.evaluate(step.slope, at))
             t = coordinates[step.variable]
             if t is None:
-                values[step.variable] = slope / scale
-            elif step.two_sided:
-                values[step.variable] = (start + slope * t) / (scale * (1 + t))
-            else:
-                values[step.variable] = (start + slope * t) / scale
+                values[step.variable] = slope(*values) / divisor
+                continue
+            if step.two_sided:
+                divisor *= 1 + t
+            values[step.variable] = (start(*values) + slope(*values) * t) / divisor
         return tuple(values)
+
+    @cached_property
+    def _functions(self) -> list[tuple[Any, Any, Any]]:
+        convert = self.ring.rational
+        return [(convert(s.start), convert(s.slope), convert(s.scale)) for s in self.steps]
 
 
 def coefficient_sign(

@@ -7,16 +7,19 @@ point that violates one raises `UnstableError`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import sympy as sp
+from flint import fmpz_mpoly
 from sympy.core.relational import Relational
 
 from qtheory.arithmetic import (
     Ring,
+    divisors,
     exact,
     parameters,
     relation,
@@ -28,6 +31,7 @@ from qtheory.arithmetic import (
 from qtheory.chart import Chart, Constraint, charts
 from qtheory.errors import DomainError, UnstableError
 from qtheory.semialgebraic import SemialgebraicSet
+from qtheory.text import text_name
 
 _SWAPPED = {">": "<", ">=": "<=", "<": ">", "<=": ">=", "==": "==", "!=": "!="}
 
@@ -121,6 +125,11 @@ class Domain:
         return tuple(normalised(self.ring, self.conditions))
 
     @cached_property
+    def _divisors(self) -> tuple[list[fmpz_mpoly], ...]:
+        """What each condition divides by: it fails where one of them vanishes."""
+        return tuple([self.ring.ratio(d).num for d in divisors(c)] for c in self.conditions)
+
+    @cached_property
     def region(self) -> SemialgebraicSet:
         """The polynomial constraints with their charts."""
         return SemialgebraicSet(self.ring, self.constraints)
@@ -153,8 +162,12 @@ class Domain:
         for symbol in self.symbols:
             if symbol.is_integer and values[symbol].denominator != 1:
                 return sp.Eq(sp.Mod(symbol, 1), 0, evaluate=False)
-        for condition, constraint in zip(self.conditions, self.constraints, strict=True):
+        for condition, constraint, under in zip(
+            self.conditions, self.constraints, self._divisors, strict=True
+        ):
             if not self.region.holds(constraint, place):
+                return condition
+            if any(self.ring.evaluate(divisor, place) == 0 for divisor in under):
                 return condition
         return None
 
@@ -275,7 +288,31 @@ def _by_first_appearance(
     for condition in conditions:
         for symbol in parameters(condition.lhs, condition.rhs):
             named.setdefault(symbol.name, symbol)
+    texts: dict[str, str] = {}
+    for name, symbol in named.items():
+        _require_parameter(symbol)
+        other = texts.setdefault(text_name(name), name)
+        if other != name:
+            raise DomainError(f"{other} and {name} are both written {text_name(name)} in text")
     return tuple(named.values())
+
+
+_NOT_ON_REALS = ("zero", "even", "odd", "prime", "composite", "noninteger", "irrational")
+
+
+def _require_parameter(symbol: Any) -> None:
+    """A parameter is a real or integer symbol whose sign, if any, is its only assumption."""
+    if not isinstance(symbol, sp.Symbol):
+        raise DomainError(f"not a symbol: {symbol!r}")
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z_0-9]*", symbol.name):
+        raise DomainError(f"the name of a parameter has letters, digits and _, got {symbol.name!r}")
+    refused = [word for word in _NOT_ON_REALS if getattr(symbol, f"is_{word}")]
+    if symbol.is_nonzero and not (symbol.is_positive or symbol.is_negative):
+        refused.append("nonzero")
+    if symbol.is_real is False:
+        refused.append("not real")
+    if refused:
+        raise DomainError(f"the parameter {symbol} is assumed {refused[0]}: state a condition")
 
 
 def _assumptions(symbols: Iterable[sp.Symbol]) -> list[Relational]:

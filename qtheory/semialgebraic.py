@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 from flint import fmpq, fmpz_mpoly
 
-from qtheory.arithmetic import Ring, to_fmpq
+from qtheory.arithmetic import Ring
 from qtheory.chart import Chart, Constraint, charts
 
 Point = tuple[fmpq, ...]
@@ -30,16 +30,15 @@ class SemialgebraicSet:
 
     def contains(self, point: Point) -> bool:
         """Whether a rational point satisfies every constraint, exactly."""
-        return all(self.holds(constraint, point) for constraint in self.constraints)
+        return all(_holds(function(*point), kind) for function, kind in self._functions)
+
+    @cached_property
+    def _functions(self) -> list[tuple[Any, str]]:
+        return [(self.ring.rational(poly), kind) for poly, kind in self.constraints]
 
     def holds(self, constraint: Constraint, point: Point) -> bool:
         """Whether one constraint holds at a rational point, exactly."""
-        value = self.ring.evaluate(constraint.poly, point)
-        return (
-            value == 0
-            if constraint.kind == "=="
-            else value > 0 or (constraint.kind == ">=" and value == 0)
-        )
+        return _holds(self.ring.evaluate(constraint.poly, point), constraint.kind)
 
     def draw(self, seed: int, near_boundary: bool = False) -> Iterator[Point]:
         """An endless stream of exact points, most of them in the region.
@@ -55,9 +54,9 @@ class SemialgebraicSet:
                 [_coordinate(source, ends, near_boundary) for ends in chart.attained]
             )
             if place is not None:
+                known = chart.variables
                 yield tuple(
-                    to_fmpq(value if i in chart.variables else _free_value(source))
-                    for i, value in enumerate(place)
+                    value if i in known else _free_value(source) for i, value in enumerate(place)
                 )
 
     @cached_property
@@ -69,7 +68,7 @@ class SemialgebraicSet:
         """Up to `count` points of the region; fewer when it is thin or empty."""
         found: list[Point] = []
         for attempt, point in enumerate(self.draw(seed, near_boundary)):
-            if len(found) == count or attempt > 40 * count + 200:
+            if len(found) == count or attempt > 60 * (len(found) + 1):
                 break
             if self.contains(point):
                 found.append(point)
@@ -77,7 +76,8 @@ class SemialgebraicSet:
 
     def signs(self, poly: fmpz_mpoly) -> set[int]:
         """The signs that a polynomial takes on the samples."""
-        values = (self.ring.evaluate(poly, point) for point in self.samples)
+        function = self.ring.rational(poly)
+        values = (function(*point) for point in self.samples)
         return {(value > 0) - (value < 0) for value in values}
 
     def where(self, constraint: Constraint) -> SemialgebraicSet:
@@ -85,19 +85,23 @@ class SemialgebraicSet:
         return SemialgebraicSet(self.ring, (*self.constraints, constraint))
 
 
+def _holds(value: fmpq, kind: str) -> bool:
+    return bool(value == 0 if kind == "==" else value > 0 or (kind == ">=" and value == 0))
+
+
 def _coordinate(
     source: random.Random, attained: Sequence[bool], near_boundary: bool
-) -> Fraction | None:
+) -> fmpq | None:
     """A random chart coordinate in [0, oo], None for the end oo."""
     if near_boundary and source.random() < 0.6:
         low, high = attained
         upper = source.random() < 0.5
         if source.random() < 0.4 and (high if upper else low):
-            return None if upper else Fraction(0)
-        small = Fraction(1, source.choice((50, 1000, 10**6)))
-        return 1 / small if upper else small
-    return Fraction(source.randint(1, 24), source.randint(1, 24))
+            return None if upper else fmpq(0)
+        large = source.choice((50, 1000, 10**6))
+        return fmpq(large) if upper else fmpq(1, large)
+    return fmpq(source.randint(1, 24), source.randint(1, 24))
 
 
-def _free_value(source: random.Random) -> Fraction:
-    return Fraction(source.randint(-40, 40), source.randint(1, 12))
+def _free_value(source: random.Random) -> fmpq:
+    return fmpq(source.randint(-40, 40), source.randint(1, 12))

@@ -24,13 +24,15 @@ from qtheory.errors import ExpressionError
 LENGTH_LIMIT = 200_000
 DEPTH_LIMIT = 150
 EXPONENT_LIMIT = 200
+NUMBER_LIMIT = 4000
 
 RELATIONS = ("<", "<=", ">", ">=", "==", "!=")
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3}(?![\d.]))?)"
     r"|(?P<name>[A-Za-z_][A-Za-z_0-9]*)"
-    r"|(?P<operator>\*\*|<=|>=|==|!=|[-+*/^()<>=,]))"
+    r"|(?P<operator>\*\*|<=|>=|==|!=|[-+*/^()<>=,]))",
+    re.ASCII,
 )
 
 
@@ -214,6 +216,8 @@ class _Reader:
 
     def atom(self) -> Any:
         if self.kind == "number":
+            if len(self.peek) > NUMBER_LIMIT:
+                raise ExpressionError(f"a number of {len(self.peek)} characters; the limit is 4000")
             return self.algebra.number(Fraction(self.take()))
         if self.kind == "name":
             name = self.take()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from math import isqrt
@@ -16,6 +17,7 @@ from typing import Any
 from qtheory.check.charts import Constraint
 from qtheory.check.polynomials import (
     Functions,
+    Poly,
     Quotient,
     add,
     coefficients,
@@ -24,7 +26,7 @@ from qtheory.check.polynomials import (
     divide_out,
     multiply,
 )
-from qtheory.check.rules import IMPLIED_BY, factor_signs, sign_by
+from qtheory.check.rules import IMPLIED_BY, factor_signs, sign_by, verify
 from qtheory.errors import CertificateError, ExpressionError
 from qtheory.text import parse_relations
 
@@ -72,11 +74,11 @@ def _check(certificate: Mapping[str, Any]) -> str:
     if "parts" in certificate:
         if not certificate["parts"]:
             raise CertificateError("certificate rejected: no parts")
-        verdicts = [part["verdict"] for part in certificate["parts"] if _check(part)]
-        proved = all(verdict == "proved" for verdict in verdicts)
+        shown = "; ".join([_check(part) for part in certificate["parts"]])
+        proved = all(part["verdict"] == "proved" for part in certificate["parts"])
         if certificate["verdict"] != ("proved" if proved else "refuted"):
             raise CertificateError("certificate rejected: the verdict is not that of its parts")
-        return str(certificate["statement"])
+        return f"{certificate['verdict']}: {certificate['statement']} [{shown}]"
     if certificate["verdict"] == "refuted":
         return _check_witness(certificate)
     if certificate["verdict"] == "proved":
@@ -100,6 +102,12 @@ class _Numbers:
         raise CertificateError(f"certificate rejected: sqrt({value}) is not rational")
 
 
+def _rational(text: str) -> Fraction:
+    if not re.fullmatch(r"-?\d+(/\d+)?", text, re.ASCII):
+        raise CertificateError(f"certificate rejected: not a rational number: {text[:40]}")
+    return Fraction(text)
+
+
 _HOLDS: dict[str, Callable[[Fraction, Fraction], bool]] = {
     "<": lambda left, right: left < right,
     "<=": lambda left, right: left <= right,
@@ -111,7 +119,9 @@ _HOLDS: dict[str, Callable[[Fraction, Fraction], bool]] = {
 
 
 def _check_witness(certificate: Mapping[str, Any]) -> str:
-    values = {name: Fraction(value) for name, value in certificate["witness"].items()}
+    values = {name: _rational(value) for name, value in certificate["witness"].items()}
+    if set(values) != set(certificate["parameters"]):
+        raise CertificateError("certificate rejected: the witness is not a point of the domain")
     for name in certificate.get("integers", ()):
         if values[name].denominator != 1:
             raise CertificateError(f"certificate rejected: the witness has {name} not an integer")
@@ -127,10 +137,9 @@ def _check_witness(certificate: Mapping[str, Any]) -> str:
 
 def _check_proof(certificate: Mapping[str, Any]) -> str:
     roots = certificate.get("roots", [])
-    names = [*certificate["parameters"], *(root["name"] for root in roots)]
-    if len(set(names)) != len(names):
+    reader = Functions(certificate["parameters"], [root["name"] for root in roots])
+    if len(set(reader.names)) != len(reader.names):
         raise CertificateError("certificate rejected: a name is declared twice")
-    reader = Functions(names)
     for root in roots:
         _check_root(root, reader, certificate)
     for root in reversed(roots):
@@ -157,10 +166,22 @@ def _check_proof(certificate: Mapping[str, Any]) -> str:
 
 
 def _single_relation(text: str, reader: Functions) -> tuple[Quotient, str, Quotient]:
-    found = parse_relations(text, reader)
+    found = parse_relations(text, _Statement(reader))
     if len(found) != 1:
         raise CertificateError(f"certificate rejected: not one relation: {text}")
     return found[0]
+
+
+class _Statement:
+    """The algebra of what a certificate states: only parameters have names there."""
+
+    def __init__(self, reader: Functions) -> None:
+        self.reader, self.number, self.sqrt = reader, reader.number, reader.sqrt
+
+    def symbol(self, name: str) -> Quotient:
+        if name not in self.reader.public:
+            raise CertificateError(f"certificate rejected: {name} is not a parameter")
+        return self.reader.symbol(name)
 
 
 def _read_constraint(text: str, reader: Functions) -> Constraint:
@@ -215,12 +236,27 @@ def _check_lemma(
 def _derive(
     entry: Mapping[str, Any], reader: Functions, constraints: Sequence[Constraint]
 ) -> Constraint:
-    """A condition divided by factors of known sign."""
+    """A condition divided by factors of known sign, or a sum of positive multiples of some."""
+    if "sum" in entry:
+        return _sum(entry["sum"], reader, constraints)
     poly, kind = constraints[entry["from"]]
-    positive = True
     for factor, sign in factor_signs(entry["factors"], reader, constraints):
-        if sign not in (">", "<"):
+        if sign != ">":
             raise CertificateError("certificate rejected: a factor of a condition may be zero")
-        poly, times = divide_out(poly, factor)
-        positive ^= sign == "<" and times % 2 == 1
-    return (poly if positive else add({}, poly, -1)), kind
+        poly, _ = divide_out(poly, factor)
+    return poly, kind
+
+
+def _sum(
+    terms: Sequence[Mapping[str, Any]], reader: Functions, constraints: Sequence[Constraint]
+) -> Constraint:
+    """Positive multiples of conditions, added; strict if one of them is."""
+    total: Poly = {}
+    strict = False
+    for term in terms:
+        poly, kind = constraints[term["of"]]
+        times = reader.poly(term["times"])
+        verify(times, True, term["proof"], reader, constraints)
+        total = add(total, multiply(times, poly))
+        strict |= kind == ">"
+    return total, ">" if strict else ">="

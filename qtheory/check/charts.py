@@ -13,7 +13,6 @@ from qtheory.check.polynomials import (
     Poly,
     add,
     coefficients,
-    constant,
     integral,
     multiply,
 )
@@ -59,18 +58,20 @@ class Chart:
             raise CertificateError("certificate rejected: the chart uses a variable too early")
         return parts[1], parts[0]
 
+    def _is_positive(self, poly: Poly) -> bool:
+        return _nonnegative(*self._pull_back(poly), self.ends, True)
+
     def _require_positive(self, poly: Poly) -> None:
-        self.decide(poly, True, "+")
+        if not self._is_positive(poly):
+            raise CertificateError("certificate rejected: a coefficient has the wrong sign")
 
     def _add_equation(self, i: int, poly: Poly, kind: str) -> None:
         a, b = self._linear(i, poly)
         if kind != "==":
             raise CertificateError("certificate rejected: not an equation")
-        value = constant(a)
-        if value is None or value > 0:
-            self._require_positive(a)
-        else:
+        if not self._is_positive(a):
             a, b = add({}, a, -1), add({}, b, -1)
+            self._require_positive(a)
         self.steps.append((i, add({}, b, -1), {}, a, False))
 
     def _add_bounds(self, i: int, lower: Constraint | None, upper: Constraint | None) -> None:
@@ -115,7 +116,7 @@ class Chart:
             for part in reversed(parts[:degree]):
                 poly = add(multiply(poly, value), multiply(part, power))
                 power = multiply(power, scale)
-            if slope:
+            if two_sided or slope:
                 degrees[i] = degree
         known = {step[0] for step in self.steps}
         if any(e[j] for e in poly for j in range(len(self.ends)) if j not in known):
@@ -140,7 +141,7 @@ class Chart:
         if cells == "+":
             if not _nonnegative(*pulled, ends, strict):
                 raise CertificateError("certificate rejected: a coefficient has the wrong sign")
-        elif isinstance(cells, int):
+        elif type(cells) is int:
             constraint, kind = self.constraints[cells]
             outside, degrees = self._pull_back(add({}, constraint, -1))
             for axis, upper in path:
@@ -149,7 +150,7 @@ class Chart:
                 raise CertificateError("certificate rejected: a cell is not outside the domain")
         else:
             axis, *halves = cells
-            if len(halves) != 2:
+            if len(halves) != 2 or axis not in range(len(ends)):
                 raise CertificateError("certificate rejected: a cell is not split in two")
             poly, degrees = pulled
             low, high = ends[axis]

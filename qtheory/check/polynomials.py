@@ -131,10 +131,15 @@ class Quotient:
 
 
 class Functions:
-    """Reads formulas as rational functions; eliminated variables are replaced as they occur."""
+    """Reads formulas as rational functions; eliminated variables are replaced as they occur.
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self.names = tuple(names)
+    The names are the parameters of a statement, then those that stand for square roots; only the
+    parameters are `public`: the statement itself cannot speak of the other names.
+    """
+
+    def __init__(self, parameters: Sequence[str], roots: Sequence[str] = ()) -> None:
+        self.names = (*parameters, *roots)
+        self.public = frozenset(parameters)
         self.one: Poly = {(0,) * len(self.names): Fraction(1)}
         self.divisors: list[Poly] = []
         self.values: dict[str, Quotient] = {}

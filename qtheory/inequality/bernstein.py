@@ -130,6 +130,7 @@ class _Search:
         self, region: SemialgebraicSet, chart: Chart, poly: fmpz_mpoly, strict: bool, cells: int
     ) -> None:
         self.region, self.chart, self.poly, self.strict = region, chart, poly, strict
+        self.function = region.ring.rational(poly)
         self.left = cells
 
     def cell(
@@ -201,11 +202,10 @@ class _Search:
                 )
 
     def _look_at(self, coordinates: list[Fraction | None]) -> None:
-        place = self.chart.point(coordinates)
-        if place is None:
+        point = self.chart.point([None if t is None else to_fmpq(t) for t in coordinates])
+        if point is None:
             return
-        point = tuple(map(to_fmpq, place))
-        value = self.region.ring.evaluate(self.poly, point)
+        value = self.function(*point)
         if (value < 0 or (self.strict and value == 0)) and self.region.contains(point):
             raise FoundNegative(point)
 

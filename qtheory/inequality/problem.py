@@ -17,7 +17,7 @@ import sympy as sp
 from flint import fmpz_mpoly
 from sympy.core.relational import Relational
 
-from qtheory.arithmetic import Ratio, Ring, by_power, exact, read, text_of
+from qtheory.arithmetic import Ratio, Ring, by_power, divisors, exact, read, text_of
 from qtheory.balls import rational_value
 from qtheory.chart import Constraint
 from qtheory.domain import Domain
@@ -49,20 +49,22 @@ class Problem:
     difference: Ratio
     divisors: tuple[fmpz_mpoly, ...]
     roots: tuple[Root, ...] = ()
-    derived: tuple[dict[str, Any], ...] = ()
     lemmas: Mapping[str, Certificate] = field(default_factory=dict)
     algebra: Any = None
 
     def parameters(self, point: Point) -> dict[sp.Symbol, sp.Rational] | None:
-        """The parameter values at a point of the region, None where one is undefined."""
+        """The parameter values at (integers: near) a point of the region, None if undefined."""
         values = {}
         for symbol in self.domain.symbols:
             value = self.algebra.symbol(symbol.name)
             den = exact(self.region.ring.evaluate(value.den, point))
             if den == 0:
                 return None
-            values[symbol] = sp.Rational(
-                *(exact(self.region.ring.evaluate(value.num, point)) / den).as_integer_ratio()
+            found = exact(self.region.ring.evaluate(value.num, point)) / den
+            values[symbol] = (
+                sp.Integer(round(found))
+                if symbol.is_integer
+                else sp.Rational(*found.as_integer_ratio())
             )
         return values
 
@@ -112,29 +114,18 @@ class _WithRoots:
 
 def pose(claim: Relational, domain: Domain) -> Problem:
     """The problem of a claim without square roots."""
-    unknown = [s for s in _symbols(claim) if s.name not in domain.ring.names]
-    if unknown:
-        domain = domain.over(*unknown)
     return _posed(claim, domain, domain.region, domain.ring)
-
-
-def _symbols(claim: Relational) -> list[sp.Symbol]:
-    return sorted(claim.free_symbols, key=lambda symbol: symbol.name)
 
 
 def _posed(
     claim: Relational, domain: Domain, region: SemialgebraicSet, algebra: Any, **extra: Any
 ) -> Problem:
-    divisors = []
-    for side in claim.args:
-        for power in sp.preorder_traversal(side):
-            if power.is_Pow and power.exp.is_Rational and power.exp < 0:
-                divisors.append(read(power.base, algebra).num)
+    under = tuple(read(divisor, algebra).num for divisor in divisors(claim))
     difference = read(claim.lhs, algebra) - read(claim.rhs, algebra)
-    return Problem(claim, domain, region, difference, tuple(divisors), algebra=algebra, **extra)
+    return Problem(claim, domain, region, difference, under, algebra=algebra, **extra)
 
 
-def radicands(claim: Relational) -> list[sp.Expr]:
+def radicands(claim: sp.Basic) -> list[sp.Expr]:
     """What stands under square roots in a claim, in a deterministic order."""
     found: dict[sp.Expr, None] = {}
     for power in sp.preorder_traversal(claim):
@@ -150,9 +141,9 @@ def without_roots(
 
     `lemma` proves a claim on the domain and gives its certificate, or None.
     """
-    unknown = [s for s in _symbols(claim) if s.name not in domain.ring.names]
-    domain = domain.over(*unknown) if unknown else domain
     under = radicands(claim)
+    if any(radicands(a) for a in under):
+        return
     choices = [list(_eliminations(domain, number, a)) for number, a in enumerate(under, 1)]
     for chosen in product(*choices):
         if len({root.variable.name for root in chosen}) < len(chosen):
@@ -225,31 +216,88 @@ def _posed_with_roots(
     for root in roots:
         strict = lemmas[f"{root.symbol.name} nonnegative"]["claim"].endswith("> 0")
         constraints.append(Constraint(ring.symbol(root.symbol.name).num, ">" if strict else ">="))
-    region, derived = with_derived(SemialgebraicSet(ring, tuple(constraints)))
-    return _posed(
-        claim, domain, region, algebra, roots=roots, derived=tuple(derived), lemmas=lemmas
-    )
+    region = SemialgebraicSet(ring, tuple(constraints))
+    return _posed(claim, domain, region, algebra, roots=roots, lemmas=lemmas)
 
 
-def with_derived(region: SemialgebraicSet) -> tuple[SemialgebraicSet, list[dict[str, Any]]]:
-    """The region with its conditions divided by their factors of known sign, as new conditions."""
+ROUNDS = 3
+
+
+def strengthened(region: SemialgebraicSet) -> tuple[SemialgebraicSet, list[dict[str, Any]]]:
+    """The region with conditions that follow from its own, as certificates carry them.
+
+    A condition is divided by its factors of known sign. Where a chart has a lower and an upper
+    bound of a variable in no known order, that order is a condition without the variable.
+    """
     entries: list[dict[str, Any]] = []
-    for index, constraint in enumerate(region.constraints):
-        poly, known = constraint.poly, []
-        if poly.is_constant() or poly.is_zero():
-            continue
-        factors = poly.factor()[1]
-        if len(factors) == 1 and factors[0][1] == 1:
-            continue
-        for factor, times in factors:
-            sign = coefficient_signs(region, factor)
-            if sign is not None and sign.strict:
-                known.append(factor_entry(region.ring, factor, sign))
-                poly = poly / (factor * sign.direction) ** int(times)
-        if known and not poly.is_constant():
-            entries.append({"from": index, "factors": known})
-            region = region.where(Constraint(poly, constraint.kind))
+    seen: list[Constraint] = list(region.constraints)
+    done = 0
+    for _ in range(ROUNDS):
+        new = [
+            found
+            for index in range(done, len(region.constraints))
+            if (found := _without_factors(region, index)) is not None
+        ]
+        new += _resolvents(region)
+        done = len(region.constraints)
+        for constraint, entry in new:
+            if constraint not in seen and not constraint.poly.is_constant():
+                seen.append(constraint)
+                entries.append(entry)
+                region = region.where(constraint)
+        if len(region.constraints) == done:
+            break
     return region, entries
+
+
+Derived = tuple[Constraint, dict[str, Any]]
+
+
+def _without_factors(region: SemialgebraicSet, index: int) -> Derived | None:
+    """The condition divided by its factors whose sign shows in the coefficients."""
+    poly, kind = region.constraints[index]
+    if poly.is_constant():
+        return None
+    factors = poly.factor()[1]
+    if len(factors) == 1 and factors[0][1] == 1:
+        return None
+    known = []
+    for factor, times in factors:
+        sign = coefficient_signs(region, factor)
+        if sign is not None and sign.strict:
+            known.append(factor_entry(region.ring, factor, sign))
+            poly = poly / (factor * sign.direction) ** int(times)
+    return (Constraint(poly, kind), {"from": index, "factors": known}) if known else None
+
+
+def _resolvents(region: SemialgebraicSet) -> list[Derived]:
+    """For bounds a x + b >= 0 and c - d x >= 0 in no known order: a c + b d >= 0."""
+    found = []
+    pairs = {
+        (step.variable, step.lower, step.upper)
+        for chart in region.charts[:2]
+        for step in chart.steps
+        if not step.ordered and step.lower is not None and step.upper is not None
+    }
+    for variable, lower, upper in sorted(pairs):
+        bounds = [region.constraints[k] for k in (lower, upper)]
+        (b, a), (c, minus_d) = (
+            by_power(bound.poly, variable, region.ring.context) for bound in bounds
+        )
+        signs = [coefficient_signs(region, factor) for factor in (a, -minus_d)]
+        if all(sign is not None and sign.strict and sign.direction == 1 for sign in signs):
+            strict = any(bound.kind == ">" for bound in bounds)
+            entry = {
+                "sum": [
+                    {"of": k, "times": text_of(region.ring.expression(times)), "proof": sign.proof}
+                    for k, times, sign in zip(
+                        (lower, upper), (-minus_d, a), signs[::-1], strict=True
+                    )
+                    if sign is not None
+                ]
+            }
+            found.append((Constraint(a * c - b * minus_d, ">" if strict else ">="), entry))
+    return found
 
 
 def root_entries(problem: Problem) -> list[dict[str, Any]]:

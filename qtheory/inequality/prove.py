@@ -10,17 +10,18 @@ import sympy as sp
 from flint import fmpz_mpoly
 from sympy.core.relational import Relational
 
-from qtheory.arithmetic import relations, text_of
+from qtheory.arithmetic import parameters, relations, text_of
 from qtheory.check import FORMAT, digest
 from qtheory.check.rules import IMPLIED_BY
 from qtheory.domain import Domain
-from qtheory.errors import ExpressionError
+from qtheory.errors import CertificateError, DomainError, ExpressionError
 from qtheory.inequality.bernstein import FoundNegative
 from qtheory.inequality.problem import (
     Problem,
     pose,
     radicands,
     root_entries,
+    strengthened,
     without_roots,
 )
 from qtheory.inequality.signs import (
@@ -56,7 +57,11 @@ def prove(claim: Any, domain: Domain | None = None, cells: int = 600) -> Proved 
     """
     started = time.perf_counter()
     domain = domain if domain is not None else Domain()
+    if not isinstance(domain, Domain):
+        raise DomainError(f"not a domain: {domain}")
     relation = _as_relation(claim, domain)
+    unknown = [s for s in parameters(relation) if s.name not in domain.ring.names]
+    domain = domain.over(*unknown) if unknown else domain
     verdict = _decide(relation, domain, cells)
     object.__setattr__(verdict, "seconds", time.perf_counter() - started)
     return verdict
@@ -82,20 +87,23 @@ def _decide(claim: Relational, domain: Domain, cells: int) -> Proved | Refuted |
     if not radicands(claim):
         return _Attempt(pose(claim, domain), cells).verdict()
     tried: list[str] = []
+    lemmas: dict[Relational, dict[str, Any] | None] = {}
 
     def lemma(relation: Relational) -> dict[str, Any] | None:
-        found = _decide(relation, domain, cells)
-        if isinstance(found, Proved):
-            return dict(found.certificate)
-        tried.append(f"{relation} is not proved")
-        return None
+        if relation not in lemmas:
+            found = _decide(relation, domain, cells)
+            lemmas[relation] = dict(found.certificate) if isinstance(found, Proved) else None
+            if lemmas[relation] is None:
+                tried.append(f"{relation} is not proved")
+        return lemmas[relation]
 
-    verdict: Proved | Refuted | Open = Open(claim, domain, ())
-    for problem in without_roots(claim, domain, lemma):
-        verdict = _Attempt(problem, cells).verdict()
-        if not isinstance(verdict, Open):
-            return verdict
-        tried += verdict.tried
+    problems = list(without_roots(claim, domain, lemma))
+    for budget, last in ((cells // 12, False), (cells, True)):
+        for problem in problems:
+            verdict = _Attempt(problem, budget).verdict(last)
+            if not isinstance(verdict, Open):
+                return verdict
+            tried += verdict.tried if last else ()
     return Open(claim, domain, tuple(dict.fromkeys(tried)) or ("a square root was not removed",))
 
 
@@ -114,18 +122,21 @@ class _Attempt:
         self.signs: dict[str, Sign] = {}
         self.joint: tuple[list[fmpz_mpoly], dict[str, Any]] = ([], {})
         self.suspects: list[Point] = []
+        self.derived: list[dict[str, Any]] = []
 
-    def verdict(self) -> Proved | Refuted | Open:
+    def verdict(self, last: bool = True) -> Proved | Refuted | Open:
+        """The verdict; unless it is the last attempt, without an expensive search for points."""
         self._find(coefficient_signs)
         if self._conclusive():
             return self._proved()
         witness = self._witness(self.region.samples)
         if witness is not None:
             return self._refuted(witness)
+        self.region, self.derived = strengthened(self.region)
         self._find(lambda region, f: find_sign(region, f, self._needs(f), self.cells))
         if self._conclusive() or self._joint_sign():
             return self._proved()
-        witness = self._witness(self._more_points())
+        witness = self._witness(self._more_points() if last else self.suspects)
         if witness is not None:
             return self._refuted(witness)
         return Open(self.problem.claim, self.problem.domain, tuple(self.tried))
@@ -231,8 +242,8 @@ class _Attempt:
         content = {**_header(problem, "proved"), "factors": entries}
         if problem.roots:
             content["roots"] = root_entries(problem)
-        if problem.derived:
-            content["derived"] = list(problem.derived)
+        if self.derived:
+            content["derived"] = self.derived
         return Proved(problem.claim, problem.domain, _sealed(content))
 
     def _refuted(self, witness: dict[sp.Symbol, sp.Rational]) -> Refuted:
@@ -273,8 +284,17 @@ def _sealed(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def combined(statement: str, verdicts: Iterable[Verdict]) -> dict[str, Any]:
-    """One certificate for several claims that were proved or refuted."""
-    parts = [dict(v.certificate) for v in verdicts if isinstance(v, (Proved, Refuted))]
+    """One certificate for several claims that were proved or refuted.
+
+    Raises `CertificateError` if there is none, or one that is neither.
+    """
+    parts = []
+    for verdict in verdicts:
+        if not isinstance(verdict, (Proved, Refuted)):
+            raise CertificateError(f"no certificate of all claims: {verdict}")
+        parts.append(dict(verdict.certificate))
+    if not parts:
+        raise CertificateError("no certificate: there is no claim")
     proved = all(part["verdict"] == "proved" for part in parts)
     return _sealed(
         {

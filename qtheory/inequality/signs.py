@@ -22,7 +22,8 @@ from qtheory.text import text_name
 Proof = dict[str, Any]
 
 CHARTS_TRIED = 4
-CASES_DEPTH = 3
+CASES_CELLS = 200
+"""A case distinction halves the cells; below this there is none."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def find_sign(region: SemialgebraicSet, poly: fmpz_mpoly, strict: bool, cells: i
 
 
 def prove_sign(
-    region: SemialgebraicSet, poly: fmpz_mpoly, strict: bool, cells: int, depth: int = 0
+    region: SemialgebraicSet, poly: fmpz_mpoly, strict: bool, cells: int
 ) -> Proof | None:
     """A proof of poly >= 0 (poly > 0 if strict) on a region, or None.
 
@@ -101,7 +102,7 @@ def prove_sign(
     if scaled is not None:
         variable, weights, smaller, reduced = scaled
         try:
-            proof = prove_sign(smaller, reduced, strict, cells, depth)
+            proof = prove_sign(smaller, reduced, strict, cells)
         except FoundNegative as found:
             raise FoundNegative(_with_one(region, variable, found.point)) from None
         if proof is None:
@@ -117,9 +118,9 @@ def prove_sign(
         proof = _by_discriminant(region, poly, strict, budget)
         if proof is not None:
             return proof
-    if depth < CASES_DEPTH:
+    if cells >= CASES_CELLS:
         for on in _case_candidates(region, poly):
-            proof = _by_cases(region, poly, strict, cells, depth, on)
+            proof = _by_cases(region, poly, strict, cells, on)
             if proof is not None:
                 return proof
     return None
@@ -186,12 +187,12 @@ def factor_entry(ring: Ring, factor: fmpz_mpoly, sign: Sign | None) -> dict[str,
 
 
 def _by_cases(
-    region: SemialgebraicSet, poly: fmpz_mpoly, strict: bool, cells: int, depth: int, on: fmpz_mpoly
+    region: SemialgebraicSet, poly: fmpz_mpoly, strict: bool, cells: int, on: fmpz_mpoly
 ) -> Proof | None:
     proof: Proof = {"by": "cases", "on": text_of(region.ring.expression(on))}
     for side, sign in (("above", 1), ("below", -1)):
         part = region.where(Constraint(on * sign, ">="))
-        if (below := prove_sign(part, poly, strict, cells // 2, depth + 1)) is None:
+        if (below := prove_sign(part, poly, strict, cells // 2)) is None:
             return None
         proof[side] = below
     return proof
