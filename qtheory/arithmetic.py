@@ -109,11 +109,20 @@ def relations(text: str, symbols: Iterable[sp.Symbol] = ()) -> list[sp.Rel]:
     return found
 
 
+def positive_first(terms: Sequence[sp.Expr]) -> list[sp.Expr]:
+    """The terms of a sum, one without a minus in front: 2 mu - lam rather than -lam + 2 mu."""
+    lead = next((t for t in terms if not t.could_extract_minus_sign()), None)
+    return [*([] if lead is None else [lead]), *(t for t in terms if t is not lead)]
+
+
 class _TextPrinter(StrPrinter):
     """Prints a formula so that `qtheory.text` reads it back."""
 
     def _print_Symbol(self, expr: sp.Symbol) -> str:
         return text_name(expr.name)
+
+    def _as_ordered_terms(self, expr: sp.Add, order: str | None = None) -> list[sp.Expr]:
+        return positive_first(super()._as_ordered_terms(expr, order))
 
 
 def text_of(expression: Any) -> str:

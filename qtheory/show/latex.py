@@ -12,6 +12,7 @@ import sympy as sp
 from sympy.core.relational import Relational
 from sympy.printing.latex import LatexPrinter, translate
 
+from qtheory.arithmetic import positive_first
 from qtheory.text import symbol_name
 
 _ACCENTS = {"bar", "hat", "tilde", "dot"}
@@ -45,6 +46,9 @@ class _Printer(LatexPrinter):
     def _print_Symbol(self, expr: sp.Symbol, style: str = "plain") -> str:
         return symbol_latex(expr.name)
 
+    def _as_ordered_terms(self, expr: sp.Add, order: str | None = None) -> list[sp.Expr]:
+        return positive_first(super()._as_ordered_terms(expr, order))
+
 
 def latex(value: Any, terms_per_line: int | None = None) -> str:
     r"""The LaTeX of a formula, a relation or a domain.
@@ -53,7 +57,7 @@ def latex(value: Any, terms_per_line: int | None = None) -> str:
 
     >>> lam, mu = sp.symbols("lambda mu", positive=True)
     >>> latex(2*lam/(2*mu - lam))
-    '\\frac{2 \\lambda}{- \\lambda + 2 \\mu}'
+    '\\frac{2 \\lambda}{2 \\mu - \\lambda}'
     """
     if hasattr(value, "conditions"):
         return conditions_latex(value.conditions)
