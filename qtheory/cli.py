@@ -112,7 +112,8 @@ def _verify(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         interrupted = True
     if not quiet:
-        print(summary(outcomes) + (f"; interrupted before {item.id}" if interrupted else ""))
+        left = len(theorems) - len(outcomes)
+        print(summary(outcomes) + (f"; interrupted, {left} not run" if interrupted else ""))
     _write_reports(options, outcomes)
     if interrupted:
         return 130

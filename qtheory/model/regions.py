@@ -34,9 +34,13 @@ def split(
     ranges: Sequence[Interval],
     guards: Sequence[Sequence[Interval]],
     transitions: Sequence[Transition],
+    cuts: Sequence[Sequence[Interval]] = (),
 ) -> tuple[Region, ...]:
-    """The regions of a lattice in lexicographic order; together they are the whole lattice."""
-    pieces = [_cut(whole, [guard[i] for guard in guards]) for i, whole in enumerate(ranges)]
+    """The regions of a lattice in lexicographic order; together they are the whole lattice.
+
+    The lattice is also cut at the ends of the boxes in `cuts`.
+    """
+    pieces = [_cut(whole, [box[i] for box in (*guards, *cuts)]) for i, whole in enumerate(ranges)]
     return tuple(
         Region(
             box,

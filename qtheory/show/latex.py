@@ -6,6 +6,7 @@ Names follow the field: ``lam_s`` is \lambda_{s}, ``lambda_bar`` is \bar{\lambda
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import sympy as sp
@@ -25,7 +26,7 @@ def symbol_latex(name: str) -> str:
     >>> [symbol_latex(n) for n in ("lam_1", "lambda_bar", "rho_max", "p_star", "ca")]
     ['\\lambda_{1}', '\\bar{\\lambda}', '\\rho_{\\max}', 'p^{*}', 'c_{a}']
     """
-    base, *parts = symbol_name(name).split("_")
+    base, *parts = re.sub(r"(?<=[A-Za-z])(\d+)$", r"_\1", symbol_name(name)).split("_")
     text = translate(base)
     subscripts, power = [], ""
     for part in parts:

@@ -1,0 +1,5 @@
+"""Drifts of test functions."""
+
+from qtheory.drift.operator import Drift, drift
+
+__all__ = ["Drift", "drift"]
