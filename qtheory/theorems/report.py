@@ -11,6 +11,7 @@ from typing import Any
 from qtheory.theorems.run import Outcome
 
 STATEMENT_WIDTH = 64
+ID_WIDTH = 16
 
 
 def line(outcome: Outcome) -> str:
@@ -19,7 +20,7 @@ def line(outcome: Outcome) -> str:
     text = outcome.error or plain(outcome.statement)
     if len(text) > STATEMENT_WIDTH:
         text = text[: STATEMENT_WIDTH - 3].rstrip() + "..."
-    return f"{mark} {outcome.id:<10} {outcome.verdict:<9} {outcome.seconds:7.3f} s  {text}"
+    return f"{mark} {outcome.id:<{ID_WIDTH}} {outcome.verdict:<9} {outcome.seconds:7.3f} s  {text}"
 
 
 def details(outcome: Outcome) -> list[str]:
@@ -84,5 +85,15 @@ def write_certificates(outcomes: Iterable[Outcome], folder: str | Path) -> list[
 
 
 def plain(statement: str) -> str:
-    """A statement without the dollar signs around its mathematics."""
-    return statement.replace("$", "")
+    r"""A statement for a terminal: its LaTeX mathematics as plain text.
+
+    >>> plain(r"the bound, $\bar J(p) <= 4\lambda\mu$, at $p = \sqrt{2}$")
+    'the bound, Jbar(p) <= 4 lambda mu, at p = sqrt(2)'
+    """
+    text = statement.replace("$", "").replace(r"\,", " ")
+    text = re.sub(r"\\(bar|hat|tilde)\s*\{?(\\?\w)\}?", r"\2\1", text)
+    text = re.sub(r"\\sqrt\{([^{}]*)\}", r"sqrt(\1)", text)
+    text = re.sub(r"\^\{([^{}]*)\}", r"^(\1)", text)
+    text = re.sub(r"(?<=[0-9A-Za-z)])\\(?=[A-Za-z])", " ", text)
+    text = text.replace(r"\ge", ">=").replace(r"\le", "<=")
+    return re.sub(r"\\([A-Za-z]+)", r"\1", text).replace("{", "").replace("}", "")

@@ -17,7 +17,8 @@ def the_bound_is_convex_and_increasing():
 
 @theorem("C1.3b", source=SOURCE)
 def attacking_some_jobs_is_never_best():
-    r"""Unless all jobs are defended, attacking a fraction $0 < a < 1$ of them costs the attacker.
+    r"""Unless all jobs are defended, attacking a fraction $0 < a < 1$ of them costs the
+    attacker.
 
     The payoff $\bar J(a (1 - b)) - c_a a$ lies strictly below its chord, so the better of
     $a = 0$ and $a = 1$ is strictly better than every $a$ between. With $b = 1$ the payoff is
@@ -29,12 +30,11 @@ def attacking_some_jobs_is_never_best():
 
 
 @theorem("C1.3c", expected="refuted", source=SOURCE)
-def attacking_some_jobs_can_be_best_if_the_bound_were_concave():
+def misrouting_has_no_increasing_returns():
     r"""Doubling the misrouted fraction at most doubles what it adds to $\bar J$.
 
-    It does not: $\bar J$ is convex, so the second half of the jobs adds more than the first.
+    This is refuted: $\bar J$ is strictly convex, so the second half of the jobs adds more.
     """
-    half = symbols("h", nonnegative=True)
-    return prove(
-        Jbar(2 * half) - Jbar(half) <= Jbar(half) - Jbar(0), rates.over(half).where(2 * half <= 1)
-    )
+    h = symbols("h", nonnegative=True)
+    first, second = Jbar(h) - Jbar(0), Jbar(2 * h) - Jbar(h)
+    return prove(second <= first, rates.over(h).where(2 * h <= 1))

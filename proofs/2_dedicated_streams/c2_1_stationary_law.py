@@ -24,7 +24,9 @@ def same(left, right, on):
 
 @theorem("C2.1", source=SOURCE)
 def stationary_law_of_the_typical_queue():
-    r"""The typical queue is idle with probability $\pi_0 = 1 - (\lambda + \lambda_s)/\mu$, and $\pi_k = (\lambda + \lambda_s)(\mu - \lambda)\mu^{-2}(\lambda/\mu)^{k-1}$ for $k >= 1$; its mean is $(\lambda + \lambda_s)/(\mu - \lambda)$.
+    r"""The typical queue is idle with probability $\pi_0 = 1 - (\lambda + \lambda_s)/\mu$,
+    and $\pi_k = (\lambda + \lambda_s)(\mu - \lambda)\mu^{-2}(\lambda/\mu)^{k-1}$ for $k >=
+    1$; its mean is $(\lambda + \lambda_s)/(\mu - \lambda)$.
 
     The law is derived from the model and compared with the formulas. Beyond level 1 it is
     geometric with ratio $\lambda/\mu$; the balance equations hold at 0, at 1, and, for a level
@@ -50,7 +52,8 @@ def stationary_law_of_the_typical_queue():
 
 @theorem("C2.2", source=SOURCE)
 def sojourn_time_of_a_dedicated_customer():
-    r"""A dedicated customer who joins stays $E[W] = (\mu + \lambda_s)/(\mu(\mu - \lambda q))$ in the mean.
+    r"""A dedicated customer who joins stays $E[W] = (\mu + \lambda_s)/(\mu(\mu - \lambda q))$
+    in the mean.
 
     Dedicated arrivals are Poisson, so a customer finds $E[X]$ customers in the mean and stays
     $(1 + E[X])/\mu$, with $\lambda q$ in the place of $\lambda$.

@@ -2,8 +2,8 @@
 
 from sympy import Eq
 
-from qtheory import prove, theorem
-from qtheory.systems.shorter_queue import JB, SOURCE, Jbar, crude, domain, equal_queues, pooled
+from qtheory import decreasing, prove, theorem
+from qtheory.systems.shorter_queue import JB, SOURCE, Jbar, crude, domain, equal_queues, p, pooled
 
 
 @theorem("C1.2a", source=SOURCE)
@@ -14,13 +14,17 @@ def the_bound_improves_on_bernoulli():
 
 @theorem("C1.2b", source=SOURCE)
 def bernoulli_improves_on_the_crude_bound():
-    r"""The cost of Bernoulli routing is below the crude bound, $J_B <= (\lambda + 2\mu)/(2\mu - \lambda)$."""
+    r"""The cost of Bernoulli routing is below the crude bound, $J_B <= (\lambda + 2\mu)/(2\mu
+    - \lambda)$.
+    """
     return prove(JB <= crude, domain)
 
 
 @theorem("C1.2c", source=SOURCE)
 def the_bound_is_above_the_pooled_queue():
-    r"""The pooled M/M/2 queue costs at most the bound, $4\lambda\mu/(4\mu^2 - \lambda^2) <= \bar J(p)$."""
+    r"""The pooled M/M/2 queue costs at most the bound, $4\lambda\mu/(4\mu^2 - \lambda^2) <=
+    \bar J(p)$.
+    """
     return prove(pooled <= Jbar(), domain)
 
 
@@ -37,11 +41,8 @@ def the_bound_is_exact_at_full_attack():
 @theorem("C1.2e", source=SOURCE)
 def equal_queues_are_rarer_under_attack():
     r"""$P(D = 0)$ is a probability and decreases with the misrouted fraction $p$."""
-    from qtheory import decreasing
-    from qtheory.systems.shorter_queue import p
-
     return {
         "positive": prove(equal_queues > 0, domain),
         "at most one": prove(equal_queues <= 1, domain),
-        "decreasing in p": prove(decreasing(equal_queues, p), domain),
+        "decreasing in $p$": prove(decreasing(equal_queues, p), domain),
     }

@@ -29,9 +29,9 @@ everybody = game.where(R * (mu - lam) ** 2 >= waits)
 def equilibrium_is_monotone():
     r"""$q_e$ is nondecreasing in $\mu$ and $R$ and nonincreasing in $\lambda_s$."""
     return {
-        "in mu": prove(nondecreasing(interior_q_e, mu), game),
-        "in R": prove(nondecreasing(interior_q_e, R), game),
-        "in lambda_s": prove(nonincreasing(interior_q_e, lam_s), game),
+        r"in $\mu$": prove(nondecreasing(interior_q_e, mu), game),
+        "in $R$": prove(nondecreasing(interior_q_e, R), game),
+        r"in $\lambda_s$": prove(nonincreasing(interior_q_e, lam_s), game),
     }
 
 
@@ -39,25 +39,27 @@ def equilibrium_is_monotone():
 def optimum_is_monotone():
     r"""$q^*$ is nondecreasing in $\mu$ and $R$ and nonincreasing in $\lambda_s$.
 
-    In $\mu$ this needs the interior: the formula itself decreases where $R(\mu + \lambda_s) < C/4$,
+    In $\mu$ this needs the interior: the formula itself decreases where $R(\mu + \lambda_s) <
+    C/4$,
     which the domain excludes.
     """
     return {
-        "in mu": prove(nondecreasing(interior_q_opt, mu), game),
-        "in R": prove(nondecreasing(interior_q_opt, R), game),
-        "in lambda_s": prove(nonincreasing(interior_q_opt, lam_s), game),
+        r"in $\mu$": prove(nondecreasing(interior_q_opt, mu), game),
+        "in $R$": prove(nondecreasing(interior_q_opt, R), game),
+        r"in $\lambda_s$": prove(nonincreasing(interior_q_opt, lam_s), game),
     }
 
 
 @theorem("C2.7c", source=SOURCE)
 def greatest_benefit_is_monotone():
-    r"""$S(q^*)$ is nondecreasing in $\mu$, $\lambda_s$ and $R$, and increasing in each where some join.
+    r"""$S(q^*)$ is nondecreasing in $\mu$, $\lambda_s$ and $R$, and increasing in each where
+    some join.
 
     In each of the three cases of $q^*$ the benefit is monotone, and it is continuous where they
     meet. If nobody joins and there are no smart customers, it is 0 for all parameters.
     """
     claims = {}
-    for name, parameter in (("mu", mu), ("lambda_s", lam_s), ("R", R)):
+    for name, parameter in ((r"$\mu$", mu), (r"$\lambda_s$", lam_s), ("$R$", R)):
         claims[f"interior, in {name}"] = prove(
             increasing(interior_welfare_opt, parameter), interior
         )

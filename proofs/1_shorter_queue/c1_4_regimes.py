@@ -35,10 +35,10 @@ def regime_of_no_attack():
     Without attacks the operator pays $\bar J(0) + c_b b$, least at $b = 0$.
     """
     return {
-        "no attack is the best reply to b = 0": prove(
+        "no attack is the best reply to $b = 0$": prove(
             Jbar(a) - ca * a <= Jbar(0), attacks.where(ca >= G(1))
         ),
-        "no defence is the best reply to a = 0": prove(Jbar(0) + cb * b >= Jbar(0), defences),
+        "no defence is the best reply to $a = 0$": prove(Jbar(0) + cb * b >= Jbar(0), defences),
     }
 
 
@@ -46,10 +46,10 @@ def regime_of_no_attack():
 def regime_of_undefended_attack():
     r"""If $c_a <= G(1)$ and $c_b >= \bar J'(1)$ then $a = 1$, $b = 0$ is an equilibrium."""
     return {
-        "attacking all is the best reply to b = 0": prove(
+        "attacking all is the best reply to $b = 0$": prove(
             Jbar(a) - ca * a <= Jbar(1) - ca, attacks.where(ca <= G(1))
         ),
-        "no defence is the best reply to a = 1": prove(
+        "no defence is the best reply to $a = 1$": prove(
             Jbar(1 - b) + cb * b >= Jbar(1), defences.where(cb >= dJbar(1))
         ),
     }
@@ -66,7 +66,7 @@ def regime_of_defended_attack():
             Jbar(a * r) - ca * a <= Jbar(r) - ca,
             rates.over(r, a, ca).where(r <= 1, a <= 1, ca <= G(r)),
         ),
-        "b = 1 - r is the best reply": prove(
+        "$b = 1 - r$ is the best reply": prove(
             Jbar(1 - b) + dJbar(r) * b >= Jbar(r) + dJbar(r) * (1 - r),
             rates.over(r, b).where(r <= 1, b <= 1),
         ),
@@ -75,7 +75,8 @@ def regime_of_defended_attack():
 
 @theorem("C1.4.IV", source=SOURCE)
 def regime_of_mixed_attack():
-    r"""If $c_a = G(s)$ and $c_b <= \bar J'(s)$ then $b = 1 - s$, and attacking all jobs with probability $\theta = c_b/\bar J'(s)$ and none otherwise, is an equilibrium.
+    r"""If $c_a = G(s)$ and $c_b <= \bar J'(s)$ then $b = 1 - s$, and attacking all jobs with
+    probability $\theta = c_b/\bar J'(s)$ and none otherwise, is an equilibrium.
 
     Here $0 <= s <= 1$ is $\hat p(c_a)$. The operator's cost is $\theta$ times
     $\bar J(1 - b) + \bar J'(s) b$, plus a constant.
@@ -87,11 +88,11 @@ def regime_of_mixed_attack():
             Eq(Jbar(s) - G(s), Jbar(0), evaluate=False), fractions
         ),
         "attacking a part pays no more": prove(Jbar(a * s) - G(s) * a <= Jbar(0), fractions),
-        "b = 1 - s is the best reply": prove(
+        "$b = 1 - s$ is the best reply": prove(
             Jbar(1 - b) + dJbar(s) * b >= Jbar(s) + dJbar(s) * (1 - s),
             rates.over(s, b).where(s <= 1, b <= 1),
         ),
-        "theta is a probability": prove(
+        r"$\theta$ is a probability": prove(
             theta <= 1, rates.over(s, cb).where(s <= 1, cb <= dJbar(s))
         ),
     }
@@ -102,18 +103,20 @@ def the_regimes_cover_all_costs():
     r"""For all positive costs $c_a$, $c_b$ one of the four regimes applies.
 
     If $c_a >= G(1)$ it is I. Otherwise $c_a = G(s)$ for one $s < 1$, since $G$ increases from 0
-    to $G(1)$. If $c_b >= \bar J'(1)$ it is II. If $c_b <= \bar J'(0)$ then $c_b <= \bar J'(s)$, and it
-    is IV. Otherwise $c_b = \bar J'(r)$ for one $0 < r < 1$, since $\bar J'$ is increasing: either
-    $G(r) >= c_a$, which is III, or $G(r) < G(s)$, so $r < s$ and $c_b < \bar J'(s)$, which is IV.
+    to $G(1)$. If $c_b >= \bar J'(1)$ it is II. If $c_b <= \bar J'(0)$ then $c_b <= \bar
+    J'(s)$, and it
+    is IV. Otherwise $c_b = \bar J'(r)$ for one $0 < r < 1$, since $\bar J'$ is increasing:
+    either
+    $G(r) >= c_a$, which is III, or $G(r) < G(s)$, so $r < s$ and $c_b < \bar J'(s)$, which is
+    IV.
     """
     between = rates.over(r, s).where(r < s, s <= 1)
     return {
-        "G(0) = 0": prove(Eq(G(0), 0, evaluate=False), rates),
-        "G is increasing": prove(increasing(G(), p), domain),
-        "Jbar' is increasing": prove(increasing(dJbar(), p), domain),
-        "G(r) < G(s) for r < s": prove(G(r) < G(s), between),
-        "Jbar'(r) < Jbar'(s) for r < s": prove(dJbar(r) < dJbar(s), between),
-        "phat is where G takes the value ca": prove(
+        "$G$ is increasing": prove(increasing(G(), p), domain),
+        r"$\bar J'$ is increasing": prove(increasing(dJbar(), p), domain),
+        "$G(r) < G(s)$ for $r < s$": prove(G(r) < G(s), between),
+        r"$\bar J'(r) < \bar J'(s)$ for $r < s$": prove(dJbar(r) < dJbar(s), between),
+        r"$G(\hat p) = c_a$": prove(
             Eq(G(p_hat), ca, evaluate=False), rates.over(ca).where(ca <= G(1))
         ),
     }
@@ -121,22 +124,24 @@ def the_regimes_cover_all_costs():
 
 @theorem("C1.4.exclusive", source=SOURCE)
 def no_pure_equilibrium_in_the_mixed_regime():
-    r"""In regime IV, with $c_a < G(1)$, $c_b < \bar J'(1)$ and not III, no pure equilibrium exists.
+    r"""In regime IV, with $c_a < G(1)$, $c_b < \bar J'(1)$ and not III, no pure equilibrium
+    exists.
 
     A pure equilibrium has $a = 0$ or $a = 1$. If $a = 0$ the operator does not defend, and then
-    attacking all pays, for $c_a < G(1)$. If $a = 1$ the operator's best reply leaves the fraction
+    attacking all pays, for $c_a < G(1)$. If $a = 1$ the operator's best reply leaves the
+    fraction
     $r = p^*(c_b)$ misrouted (all jobs defended, $r = 0$, if $c_b <= \bar J'(0)$), and attacking
     none pays more, since $G(r) < c_a$.
     """
-    t_below = rates.over(r, b, cb).where(r <= 1, b <= 1)
+    replies = rates.over(r, b, cb).where(r <= 1, b <= 1)
     return {
-        "the best reply to a = 1 is unique": prove(
+        "more defence than the best reply to $a = 1$ costs more": prove(
             Jbar(1 - b) + dJbar(r) * b > Jbar(r) + dJbar(r) * (1 - r),
-            t_below.where(b > 1 - r),
+            replies.where(b > 1 - r),
         ),
-        "also below": prove(
+        "less defence costs more": prove(
             Jbar(1 - b) + dJbar(r) * b > Jbar(r) + dJbar(r) * (1 - r),
-            t_below.where(b < 1 - r),
+            replies.where(b < 1 - r),
         ),
         "all jobs are defended if defence is cheap": prove(
             Jbar(t) + cb * (1 - t) > Jbar(0) + cb,
