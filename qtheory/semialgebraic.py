@@ -92,15 +92,21 @@ def _holds(value: fmpq, kind: str) -> bool:
 def _coordinate(
     source: random.Random, attained: Sequence[bool], near_boundary: bool
 ) -> fmpq | None:
-    """A random chart coordinate in [0, oo], None for the end oo."""
-    if near_boundary and source.random() < 0.6:
-        low, high = attained
-        upper = source.random() < 0.5
-        if source.random() < 0.4 and (high if upper else low):
-            return None if upper else fmpq(0)
+    """A random chart coordinate in [0, oo], None for the end oo; often a simple number."""
+    kind = source.random()
+    low, high = attained
+    upper = source.random() < 0.5
+    if near_boundary and kind < 0.3 and (high if upper else low):
+        return None if upper else fmpq(0)
+    if near_boundary and kind > 0.7:
         large = source.choice((50, 1000, 10**6))
         return fmpq(large) if upper else fmpq(1, large)
+    if kind < 0.5:
+        return source.choice(SIMPLE)
     return fmpq(source.randint(1, 24), source.randint(1, 24))
+
+
+SIMPLE = (fmpq(1, 3), fmpq(1, 2), fmpq(1), fmpq(2), fmpq(3))
 
 
 def _free_value(source: random.Random) -> fmpq:

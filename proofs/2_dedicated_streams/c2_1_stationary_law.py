@@ -40,7 +40,7 @@ def stationary_law_of_the_typical_queue():
     return {
         "idle": same(law.pmf(0), pi_0, domain),
         "one customer": same(law.pmf(1), pi_1, domain),
-        "ratio": same(law.ratio, ratio, domain),
+        "ratio": same(law.pmf(2) / law.pmf(1), ratio, domain),
         "mean": same(law.mean(), mean_queue, domain),
         "balance at 0": same(pi_0 * up_from_0, mu * pi_1, domain),
         "balance at 1": same((lam + mu) * pi_1, pi_0 * up_from_0 + mu * pi_1 * ratio, domain),

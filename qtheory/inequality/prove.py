@@ -35,6 +35,7 @@ from qtheory.inequality.verdict import Open, Proved, Refuted, Verdict
 from qtheory.semialgebraic import Point, SemialgebraicSet
 
 STRICT = {"<", ">", "!="}
+LOOK_AHEAD = 40
 
 
 def prove(claim: Any, domain: Domain | None = None, cells: int = 600) -> Proved | Refuted | Open:
@@ -50,7 +51,7 @@ def prove(claim: Any, domain: Domain | None = None, cells: int = 600) -> Proved 
     >>> print(prove(2*lam/(2*mu - lam) <= (lam + 2*mu)/(2*mu - lam), domain))
     proved: 2*lambda/(-lambda + 2*mu) <= (lambda + 2*mu)/(-lambda + 2*mu)
     >>> print(prove("lam <= mu", domain))
-    refuted: lambda <= mu fails at lambda = 2, mu = 13/12
+    refuted: lambda <= mu fails at lambda = 4, mu = 3
 
     Raises `ExpressionError` for anything that is not one relation between such formulas, also
     for a relation that SymPy has already evaluated to True or False: pass that one as text.
@@ -226,11 +227,16 @@ class _Attempt:
             yield point
 
     def _witness(self, points: Iterable[Point]) -> dict[sp.Symbol, sp.Rational] | None:
-        for point in points:
+        """The shortest of the parameter points where the claim fails, looking a little further
+        than the first."""
+        found: list[dict[sp.Symbol, sp.Rational]] = []
+        for number, point in enumerate(points):
             values = self.problem.parameters(point)
             if values is not None and self.problem.fails_at(values):
-                return values
-        return None
+                found.append(values)
+            if found and number >= LOOK_AHEAD:
+                break
+        return min(found, key=_length, default=None)
 
     def _proved(self) -> Proved:
         problem = self.problem
@@ -263,6 +269,10 @@ def _irreducible(polys: Iterable[fmpz_mpoly]) -> list[fmpz_mpoly]:
             if factor not in found:
                 found.append(factor)
     return found
+
+
+def _length(point: dict[sp.Symbol, sp.Rational]) -> int:
+    return sum(len(str(value)) for value in point.values())
 
 
 def _header(problem: Problem, verdict: str) -> dict[str, Any]:

@@ -1,0 +1,262 @@
+"""The law of a birth-death chain with a geometric tail, and its moments in closed form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import comb, factorial, perm
+from typing import Any
+
+import sympy as sp
+from flint import fmpz_mpoly
+
+from qtheory.arithmetic import Ratio, Ring, formula
+from qtheory.balls import Enclosure, evaluate
+from qtheory.errors import CertificateError, ExpressionError, ModelError
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BirthDeathLaw:
+    """P(X = n) = boundary[n - first] up to the threshold, then boundary[-1] ratio^(n - threshold).
+
+    All values are exact, over QQ(parameters); `stability` is the condition ratio < 1 as a
+    relation between the rates of birth and death beyond the threshold.
+    """
+
+    variable: sp.Symbol
+    ring: Ring
+    first: int
+    boundary: tuple[Ratio, ...]
+    ratio: Ratio
+    stability: sp.Rel
+
+    @property
+    def threshold(self) -> int:
+        """The state from which on the law is geometric."""
+        return self.first + len(self.boundary) - 1
+
+    @property
+    def parameters(self) -> tuple[sp.Symbol, ...]:
+        """The symbols of the law."""
+        return self.ring.symbols
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BirthDeathLaw) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash((self.variable, self.ring.symbols, self.first))
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.variable, self.ring.symbols, self.first, self.boundary, self.ratio
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # polynomials of python-flint do not pickle
+        values = [
+            (value.num.to_dict(), value.den.to_dict()) for value in (*self.boundary, self.ratio)
+        ]
+        return _rebuilt, (self.variable, self.ring.symbols, self.first, values, self.stability)
+
+    def pmf(self, n: Any) -> sp.Expr:
+        """P(X = n) for an integer, or for a symbol as a Piecewise.
+
+        The symbol stands for an integer; it is not above the threshold in all but the last case.
+        """
+        if _is_integer(n):
+            return self._shown(self._pmf(int(n)))
+        return self._by_cases(n, [(self._pmf(k), sp.Eq(n, k)) for k in self._inner], "pmf")
+
+    def tail(self, n: Any) -> sp.Expr:
+        """P(X >= n) for an integer, or for a symbol as a Piecewise."""
+        if _is_integer(n):
+            return self._shown(self._tail(int(n)))
+        cases = [(self._tail(k), sp.Eq(n, k)) for k in self._inner]
+        return self._by_cases(n, cases, "tail")
+
+    @cached_property
+    def _gap(self) -> Ratio:
+        """1 - ratio, which is positive."""
+        return self._number(1) - self.ratio
+
+    def _shown(self, value: Ratio) -> sp.Expr:
+        return _oriented(self.ring, value, self._gap.num)
+
+    @property
+    def _inner(self) -> range:
+        return range(self.first, self.threshold)
+
+    def _by_cases(self, n: Any, cases: list[tuple[Ratio, sp.Rel]], kind: str) -> sp.Expr:
+        n = sp.sympify(n)
+        start = self._pmf(self.threshold) if kind == "pmf" else self._tail(self.threshold)
+        beyond = self._shown(start) * self._shown(self.ratio) ** (n - self.threshold)
+        below = (0 if kind == "pmf" else 1, n < self.first)
+        return sp.Piecewise(
+            below,
+            *((self._shown(value), condition) for value, condition in cases),
+            (beyond, True),
+        )
+
+    def _pmf(self, n: int) -> Ratio:
+        if n < self.first:
+            return self._number(0)
+        if n <= self.threshold:
+            return self.boundary[n - self.first]
+        return self.boundary[-1] * self.ratio ** (n - self.threshold)
+
+    def _tail(self, n: int) -> Ratio:
+        if n >= self.threshold:
+            return self._pmf(n) / self._gap
+        below = self.boundary[: max(n - self.first, 0)]
+        return self._number(1) - sum(below, self._number(0))
+
+    def _number(self, value: int) -> Ratio:
+        return self.ring.number(Fraction(value))
+
+    def factorial_moment(self, k: int) -> sp.Expr:
+        """E[X (X - 1) ... (X - k + 1)] in closed form."""
+        return self._shown(self._factorial_moment(k))
+
+    def _factorial_moment(self, k: int) -> Ratio:
+        if k < 0:
+            raise ModelError(f"factorial moments have an order k >= 0, got {k}")
+        total = self.boundary[-1] * self._tail_moment(self.threshold, k)
+        for n in self._inner:
+            total = total + self._number(perm(n, k)) * self._pmf(n)
+        self._require_telescoping(k)
+        return total
+
+    def _tail_moment(self, n: int, k: int) -> Ratio:
+        """The sum over j >= 0 of (n + j)(n + j - 1) ... (n + j - k + 1) ratio^j.
+
+        By Vandermonde's identity for falling factorials, it is the sum over i of
+        C(k, i) n^(k - i falling) i! ratio^i / (1 - ratio)^(i + 1).
+        """
+        total = self._number(0)
+        for i in range(k + 1):
+            share = self._number(comb(k, i) * perm(n, k - i) * factorial(i))
+            total = total + share * self.ratio**i / self._gap ** (i + 1)
+        return total
+
+    def _require_telescoping(self, k: int) -> None:
+        # Both sides are polynomials in n of degree k: k + 1 values prove the identity, and
+        # ratio < 1 lets the telescoping sum converge.
+        for n in range(self.threshold, self.threshold + k + 1):
+            step = self._tail_moment(n, k) - self.ratio * self._tail_moment(n + 1, k)
+            if step != self._number(perm(n, k)):
+                raise CertificateError(f"the tail sum of order {k} fails at state {n}")
+
+    def mean(self) -> sp.Expr:
+        """E[X] in closed form."""
+        return self.factorial_moment(1)
+
+    def variance(self) -> sp.Expr:
+        """E[X^2] - E[X]^2 in closed form."""
+        mean = self._factorial_moment(1)
+        return self._shown(self._factorial_moment(2) + mean - mean * mean)
+
+    def expect(self, f: Any) -> sp.Expr:
+        """E[f(X)] for a polynomial f in the state variable, in closed form.
+
+        Coefficients may contain further parameters, for example costs. `ExpressionError` for
+        anything that is not a polynomial in the state variable.
+        """
+        f = formula(f, (self.variable, *self.ring.symbols)) if isinstance(f, str) else sp.sympify(f)
+        named = {s: self.variable for s in f.free_symbols if s.name == self.variable.name}
+        try:
+            polynomial = sp.Poly(f.xreplace(named), self.variable)
+        except sp.PolynomialError:
+            raise ExpressionError(f"not a polynomial in {self.variable}: {f}") from None
+        further = sorted(
+            (s for s in polynomial.free_symbols_in_domain if s.name not in self.ring.names),
+            key=lambda s: s.name,
+        )
+        ring = Ring((*self.ring.symbols, *further))
+        total = ring.number(Fraction(0))
+        for (power,), coefficient in polynomial.terms():
+            moment = sum(
+                (
+                    self._number(_stirling(power, k)) * self._factorial_moment(k)
+                    for k in range(power + 1)
+                ),
+                self._number(0),
+            )
+            total = total + ring.ratio(coefficient) * _lifted(moment, ring, len(further))
+        return _oriented(ring, total, _lifted(self._gap, ring, len(further)).num)
+
+    def evaluate(self, f: Any, at: Mapping[Any, Any] | None = None, digits: int = 15) -> Enclosure:
+        """The expectation of a polynomial at a rational point, with proven digits."""
+        return evaluate(self.expect(f), at, digits)
+
+    def __repr__(self) -> str:
+        last = self.threshold
+        return "\n".join(
+            [
+                f"birth-death law, stable where {self.stability}",
+                *(f"  pi({n}) = {self.pmf(n)}" for n in range(self.first, last + 1)),
+                f"  pi(n) = pi({last})*r**(n - {last}) above, r = {self._shown(self.ratio)}",
+            ]
+        )
+
+    def latex(self) -> str:
+        r"""The probabilities as LaTeX, with a ``cases`` environment."""
+        return rf"\pi_{{{self.variable}}} = {sp.latex(self.pmf(self.variable))}"
+
+    def _repr_latex_(self) -> str:
+        return f"${self.latex()}$"
+
+
+def _rebuilt(
+    variable: sp.Symbol,
+    symbols: tuple[sp.Symbol, ...],
+    first: int,
+    values: list[tuple[Any, Any]],
+    stability: sp.Rel,
+) -> BirthDeathLaw:
+    ring = Ring(symbols)
+    *boundary, ratio = (
+        Ratio(ring.context.from_dict(num), ring.context.from_dict(den)) for num, den in values
+    )
+    return BirthDeathLaw(variable, ring, first, tuple(boundary), ratio, stability)
+
+
+def _oriented(ring: Ring, value: Ratio, gap: fmpz_mpoly) -> sp.Expr:
+    """The factored value, with the positive `gap` in place of its negative."""
+    sign, parts = sp.Integer(1), []
+    for poly, direction in ((value.num, 1), (value.den, -1)):
+        if poly.is_zero():
+            return sp.Integer(0)
+        content, factors = poly.factor()
+        sign *= sp.Integer(int(content)) ** direction
+        for factor, power in factors:
+            if factor == -gap:
+                factor, sign = gap, sign * (-1) ** int(power)
+            parts.append((factor, direction * int(power)))
+    if sign < 0:
+        # a minus in front goes into a factor whose sign does not show
+        for k, (factor, power) in enumerate(parts):
+            if power % 2 and power > 0 and factor != gap and min(factor.coeffs()) < 0:
+                parts[k], sign = (-factor, power), -sign
+                break
+    return sp.Mul(sign, *(ring.expression(factor) ** power for factor, power in parts))
+
+
+def _is_integer(n: Any) -> bool:
+    return isinstance(n, (int, sp.Integer))
+
+
+def _stirling(n: int, k: int) -> int:
+    """Stirling numbers of the second kind: n^m = sum over k of S(m, k) (n falling k)."""
+    from sympy.functions.combinatorial.numbers import stirling
+
+    return int(stirling(n, k))
+
+
+def _lifted(value: Ratio, ring: Ring, more: int) -> Ratio:
+    """The fraction in a ring with further symbols at the end."""
+    zeros = (0,) * more
+    num, den = (
+        ring.context.from_dict({(*e, *zeros): c for e, c in poly.to_dict().items()})
+        for poly in (value.num, value.den)
+    )
+    return Ratio(num, den)

@@ -1,0 +1,336 @@
+"""The exact stationary law of a finite chain: one polynomial weight for each state."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+import sympy as sp
+from flint import fmpz_mpoly
+
+from qtheory.arithmetic import Ratio, Ring, exact, formula, lowest_terms, parameters, values_by_name
+from qtheory.balls import Enclosure, evaluate
+from qtheory.errors import DomainError, ExpressionError
+
+FACTOR_LIMIT = 1000
+"""The most terms of a polynomial that is factored when it is shown as an expression."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ExactLaw:
+    """The stationary law pi(s) = numerators[s] / sum of the numerators, over QQ(parameters).
+
+    The numerators are polynomials with integer coefficients in the order of the states and have
+    no common factor. SymPy expressions are built only for what is asked. `variables` names the
+    entries of a state, so that functions of the state can be written as formulas.
+
+    >>> from qtheory.stationary import stationary
+    >>> law = stationary([["-lam", "lam", 0], ["mu", "-lam-mu", "lam"], [0, "mu", "-mu"]])
+    >>> law[0]
+    mu**2/(lambda**2 + lambda*mu + mu**2)
+    >>> law.expect(lambda n: n)
+    lambda*(2*lambda + mu)/(lambda**2 + lambda*mu + mu**2)
+    >>> law.at({"lam": 1, "mu": 1})
+    {0: Fraction(1, 3), 1: Fraction(1, 3), 2: Fraction(1, 3)}
+    """
+
+    states: tuple[Hashable, ...]
+    ring: Ring
+    numerators: tuple[fmpz_mpoly, ...]
+    variables: tuple[sp.Symbol, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self.states)
+
+    def __contains__(self, state: object) -> bool:
+        return state in self._positions
+
+    def __getitem__(self, state: Hashable) -> sp.Expr:
+        return _expression(self.ring, self.ratio(state))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ExactLaw) and (
+            (self.states, self.ring.symbols, self.variables)
+            == (other.states, other.ring.symbols, other.variables)
+            and all(map(fmpz_mpoly.__eq__, self.numerators, other.numerators))
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.states, self.ring.symbols, self.variables))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # polynomials of python-flint do not pickle
+        weights = tuple(numerator.to_dict() for numerator in self.numerators)
+        return _rebuilt, (self.states, self.ring.symbols, weights, self.variables)
+
+    @property
+    def parameters(self) -> tuple[sp.Symbol, ...]:
+        """The symbols of the law."""
+        return self.ring.symbols
+
+    @cached_property
+    def denominator(self) -> fmpz_mpoly:
+        """The sum of the numerators."""
+        return sum(self.numerators, self.ring.context.constant(0))
+
+    @cached_property
+    def _positions(self) -> dict[Hashable, int]:
+        return {state: i for i, state in enumerate(self.states)}
+
+    def ratio(self, state: Hashable) -> Ratio:
+        """The probability of a state as a fraction of polynomials in lowest terms.
+
+        A state of one variable may be given as its value. `DomainError` for an unknown state.
+        """
+        position = self._positions.get(state, self._positions.get((state,)))
+        if position is None:
+            raise DomainError(f"the law has no state {state}")
+        return lowest_terms(self.numerators[position], self.denominator)
+
+    def probability(self, event: Any) -> sp.Expr:
+        """The probability of a state, of a predicate on states or of a relation in the variables.
+
+        >>> from qtheory.stationary import stationary
+        >>> law = stationary([["-a", "a"], ["b", "-b"]])
+        >>> law.probability(lambda state: state >= 1)
+        a/(a + b)
+        """
+        if isinstance(event, sp.logic.boolalg.Boolean):
+            return self.expect(sp.Piecewise((1, event), (0, True)))
+        if callable(event) and event not in self:
+            return self.expect(lambda state: int(bool(event(state))))
+        return self[event]
+
+    def expect(self, f: Any) -> sp.Expr:
+        """The expectation of f, a function of the state or a formula in the state variables.
+
+        The values of f may contain further parameters, for example costs.
+        """
+        values = self._values(f)
+        further = [s for s in parameters(*values) if s.name not in self.ring.names]
+        ring = Ring((*self.ring.symbols, *further)) if further else self.ring
+        return _expression(ring, self._mean(values, ring))
+
+    def expect_ratio(self, f: Any) -> Ratio:
+        """The expectation of f as a fraction of polynomials over the law's own ring."""
+        return self._mean(self._values(f), self.ring)
+
+    def _values(self, f: Any) -> list[sp.Expr]:
+        if not isinstance(f, sp.Basic) and callable(f):
+            return [sp.sympify(f(state)) for state in self.states]
+        if isinstance(f, str):
+            f = formula(f, (*self.variables, *self.ring.symbols))
+        f = sp.sympify(f)
+        if not self.variables and f.free_symbols:
+            raise ExpressionError(f"the states have no variables: give {f} as a function of them")
+        names = [variable.name for variable in self.variables]
+        entries = {s: names.index(s.name) for s in f.free_symbols if s.name in names}
+        return [
+            f.xreplace({s: sp.Integer(_entry(state, i)) for s, i in entries.items()})
+            for state in self.states
+        ]
+
+    def _mean(self, values: Sequence[sp.Expr], ring: Ring) -> Ratio:
+        one, total = ring.context.constant(1), ring.context.constant(0)
+        weights = [ring.ratio(value) for value in values]
+        common = one
+        for weight in weights:
+            common = common * weight.den / common.gcd(weight.den)
+        for weight, numerator in zip(weights, self.numerators, strict=True):
+            if not weight.num.is_zero():
+                total += weight.num * (common / weight.den) * _lifted(numerator, ring)
+        return lowest_terms(total, common * _lifted(self.denominator, ring))
+
+    def at(self, point: Mapping[Any, Any]) -> dict[Hashable, Fraction]:
+        """The law at a rational point, exactly.
+
+        Raises `DomainError` for unknown or missing parameters and where it is no law.
+        """
+        values = self._known(point)
+        place = self.ring.point(values)
+        weights = [self.ring.evaluate(numerator, place) for numerator in self.numerators]
+        total = sum(weights)
+        if total == 0:
+            raise DomainError(f"no unique stationary law at {_shown_point(values)}")
+        law = {
+            state: exact(weight / total) for state, weight in zip(self.states, weights, strict=True)
+        }
+        for state, probability in law.items():
+            if probability < 0:
+                shown = _shown_point(values)
+                raise DomainError(f"not a law at {shown}: state {state} has {probability}")
+        return law
+
+    def evaluate(self, f: Any, at: Mapping[Any, Any] | None = None, digits: int = 15) -> Enclosure:
+        """The expectation of f at a rational point, with proven digits.
+
+        >>> from qtheory.stationary import stationary
+        >>> law = stationary([["-a", "a"], ["b", "-b"]])
+        >>> print(law.evaluate(lambda state: sp.sqrt(2) ** state, {"a": 1, "b": 1}, digits=20))
+        1.2071067811865475244
+        """
+        values = values_by_name(at)
+        law = self.at({name: values[name] for name in self.ring.names if name in values})
+        mean = sp.Add(
+            *(
+                sp.Rational(*law[state].as_integer_ratio()) * value
+                for state, value in zip(self.states, self._values(f), strict=True)
+            )
+        )
+        return evaluate(mean, values, digits)
+
+    def subs(self, point: Mapping[Any, Any]) -> ExactLaw:
+        """The law with rational values for some of the parameters, over the others.
+
+        >>> from qtheory.stationary import stationary
+        >>> stationary([["-a", "a"], ["b", "-b"]]).subs({"b": "1/2"})[0]
+        1/(2*a + 1)
+        """
+        values = self._known(point)
+        kept = [i for i, name in enumerate(self.ring.names) if name not in values]
+        ring = Ring([self.ring.symbols[i] for i in kept])
+        fixed = [(i, values[name]) for i, name in enumerate(self.ring.names) if name in values]
+        degrees = [
+            max((numerator.degrees()[i] for numerator in self.numerators), default=0)
+            for i, _ in fixed
+        ]
+        weights = []
+        for numerator in self.numerators:
+            terms: dict[tuple[int, ...], int] = {}
+            for exponents, coefficient in numerator.terms():
+                value = int(coefficient)
+                for (i, x), degree in zip(fixed, degrees, strict=True):
+                    # cleared of the denominator of x
+                    power = int(exponents[i])
+                    value *= x.numerator**power * x.denominator ** (degree - power)
+                rest = tuple(int(exponents[i]) for i in kept)
+                terms[rest] = terms.get(rest, 0) + value
+            weights.append(ring.context.from_dict(terms))
+        if all(weight.is_zero() for weight in weights):
+            raise DomainError(f"no unique stationary law at {_shown_point(values)}")
+        return ExactLaw(self.states, ring, primitive(weights), self.variables)
+
+    def _known(self, point: Mapping[Any, Any]) -> dict[str, Fraction]:
+        values = values_by_name(point)
+        for name in values:
+            if name not in self.ring.names:
+                known = ", ".join(self.ring.names) or "none"
+                raise DomainError(f"unknown parameter {name}; known: {known}")
+        return values
+
+    def __repr__(self) -> str:
+        over = ", ".join(self.ring.names) or "the rational numbers"
+        rows = [(str(s), w) for s, w in zip(self.states, self.numerators, strict=True)][:12]
+        more = [f"  ... {len(self) - 12} more"] if len(self) > 12 else []
+        width = max(len(name) for name, _ in rows)
+        lines = [f"  {name:<{width}}  {_text(self.ring, weight)}" for name, weight in rows]
+        head = f"stationary law of {len(self)} states over {over}: weights, to be divided by W"
+        return "\n".join([head, *lines, *more, f"  {'W':<{width}}  {self._text_of_total}"])
+
+    @property
+    def _text_of_total(self) -> str:
+        return _text(self.ring, self.denominator)
+
+    def latex(self, terms: int = 6, rows: int = 12) -> str:
+        r"""The probabilities as LaTeX, with at most so many terms a polynomial and so many rows.
+
+        A longer polynomial ends in ``\cdots`` with the number of its terms.
+
+        >>> from qtheory.stationary import stationary
+        >>> print(stationary([["-a", "a"], ["b", "-b"]]).latex())
+        \begin{aligned}
+        \pi_{0} &= \tfrac{1}{Z}\,\bigl(b\bigr) \\
+        \pi_{1} &= \tfrac{1}{Z}\,\bigl(a\bigr) \\
+        Z &= a + b
+        \end{aligned}
+        """
+        lines = [
+            rf"\pi_{{{_state_latex(state)}}} &= \tfrac{{1}}{{Z}}\,"
+            rf"\bigl({_polynomial_latex(self.ring, weight, terms)}\bigr)"
+            for state, weight in islice(zip(self.states, self.numerators, strict=True), rows)
+        ]
+        if len(self) > rows:
+            lines.append(rf"&\;\;\vdots \quad \text{{({len(self) - rows} more states)}}")
+        lines.append(f"Z &= {_polynomial_latex(self.ring, self.denominator, terms)}")
+        return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+
+    def _repr_latex_(self) -> str:
+        return f"${self.latex()}$"
+
+
+def primitive(weights: Sequence[fmpz_mpoly]) -> tuple[fmpz_mpoly, ...]:
+    """Weights, not all zero, without common factors and with a positive leading sum."""
+    common = None
+    for weight in sorted((w for w in weights if not w.is_zero()), key=len):
+        common = weight if common is None else common.gcd(weight)
+        if common.is_one():
+            break
+    total = sum(weights[1:], weights[0])
+    sign = -1 if not total.is_zero() and total.leading_coefficient() < 0 else 1
+    if common is None or (common.is_one() and sign == 1):
+        return tuple(weights)
+    return tuple(sign * weight / common for weight in weights)
+
+
+def _rebuilt(
+    states: tuple[Hashable, ...],
+    symbols: tuple[sp.Symbol, ...],
+    weights: Sequence[Mapping[tuple[int, ...], Any]],
+    variables: tuple[sp.Symbol, ...],
+) -> ExactLaw:
+    ring = Ring(symbols)
+    return ExactLaw(states, ring, tuple(map(ring.context.from_dict, weights)), variables)
+
+
+def _lifted(poly: fmpz_mpoly, ring: Ring) -> fmpz_mpoly:
+    """The polynomial in a ring with further symbols at the end."""
+    more = len(ring.names) - poly.context().nvars()
+    if not more:
+        return poly
+    return ring.context.from_dict({(*e, *(0,) * more): c for e, c in poly.to_dict().items()})
+
+
+def _entry(state: Any, index: int) -> int:
+    return state[index] if isinstance(state, tuple) else state
+
+
+def _expression(ring: Ring, value: Ratio) -> sp.Expr:
+    """Factored where that is cheap."""
+    small = max(len(value.num), len(value.den)) <= FACTOR_LIMIT
+    return ring.factored(value) if small else ring.expression(value)
+
+
+def _shown_point(values: Mapping[str, Fraction]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in values.items())
+
+
+def _head(ring: Ring, poly: fmpz_mpoly, terms: int) -> sp.Expr:
+    """The first terms of a polynomial."""
+    if len(poly) <= terms:
+        return ring.expression(poly)
+    return ring.expression(ring.context.from_dict(dict(islice(poly.terms(), terms))))
+
+
+def _text(ring: Ring, poly: fmpz_mpoly, terms: int = 4) -> str:
+    more = f" + ... ({len(poly)} terms)" if len(poly) > terms else ""
+    return f"{_head(ring, poly, terms)}{more}"
+
+
+def _polynomial_latex(ring: Ring, poly: fmpz_mpoly, terms: int) -> str:
+    more = rf" + \cdots \;\text{{({len(poly)} terms)}}" if len(poly) > terms else ""
+    return sp.latex(_head(ring, poly, terms)) + more
+
+
+def _state_latex(state: Any) -> str:
+    if isinstance(state, tuple):
+        return ", ".join(map(_state_latex, state))
+    if isinstance(state, str):
+        return rf"\text{{{state}}}"
+    return sp.latex(sp.sympify(state)) if isinstance(state, (int, sp.Basic)) else str(state)
