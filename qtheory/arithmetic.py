@@ -345,16 +345,21 @@ class Ring:
         )
 
     def factored(self, value: Ratio | fmpz_mpoly) -> sp.Expr:
-        """The SymPy form with numerator and denominator factored over the rationals."""
+        """The SymPy form with numerator and denominator factored over the rationals.
+
+        Factors are written so that their coefficients add up to a positive number.
+        """
         if isinstance(value, Ratio):
             return self.factored(value.num) / self.factored(value.den)
         if value.is_zero():
             return sp.Integer(0)
         content, factors = value.factor()
-        return sp.Mul(
-            sp.Integer(int(content)),
-            *(self.expression(factor) ** int(power) for factor, power in factors),
-        )
+        sign, shown = 1, []
+        for factor, power in factors:
+            if sum(factor.coeffs()) < 0:
+                factor, sign = -factor, sign * (-1) ** int(power)
+            shown.append(self.expression(factor) ** int(power))
+        return sp.Mul(sp.Integer(int(content) * sign), *shown)
 
     def point(self, values: Mapping[str, Fraction]) -> tuple[fmpq, ...]:
         """The coordinates of a parameter point in the order of the symbols."""

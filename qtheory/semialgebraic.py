@@ -96,12 +96,12 @@ def _coordinate(
     kind = source.random()
     low, high = attained
     upper = source.random() < 0.5
-    if near_boundary and kind < 0.3 and (high if upper else low):
+    if near_boundary and kind < 0.5 and (high if upper else low):
         return None if upper else fmpq(0)
-    if near_boundary and kind > 0.7:
+    if near_boundary and kind > 0.75:
         large = source.choice((50, 1000, 10**6))
         return fmpq(large) if upper else fmpq(1, large)
-    if kind < 0.5:
+    if kind < 0.6:
         return source.choice(SIMPLE)
     return fmpq(source.randint(1, 24), source.randint(1, 24))
 
