@@ -77,6 +77,7 @@ def _parser() -> argparse.ArgumentParser:
 
     check = commands.add_parser("check", help="check certificates, independently of the prover")
     check.add_argument("certificate", nargs="+", help="JSON files of prove or verify")
+    check.add_argument("-v", "--verbose", action="store_true", help="show what was checked")
     check.set_defaults(run=_check)
     return parser
 
@@ -260,9 +261,14 @@ def _check(options: argparse.Namespace) -> int:
     status = 0
     for file in options.certificate:
         try:
-            certificates = _certificates(json.loads(Path(file).read_text()))
-            for certificate in certificates:
-                print(f"{certificate['verdict']:<8} {check(certificate)}")
+            for certificate in _certificates(json.loads(Path(file).read_text())):
+                statement = check(certificate)
+                parts = certificate.get("parts", [certificate])
+                claims = f"{len(parts)} claim{'s' * (len(parts) != 1)}"
+                if len(options.certificate) > 1 and not options.verbose:
+                    print(f"{certificate['verdict']:<8} {claims:<9} {file}")
+                else:
+                    print(f"{certificate['verdict']:<8} {statement}")
         except (CertificateError, json.JSONDecodeError, UnicodeDecodeError) as error:
             what = error if isinstance(error, CertificateError) else "not a JSON file"
             print(f"qtheory: {file}: {what}", file=sys.stderr)
