@@ -15,6 +15,7 @@ from math import isqrt
 from typing import Any
 
 from qtheory.check.charts import Constraint
+from qtheory.check.drift import check_drift
 from qtheory.check.polynomials import (
     Functions,
     Poly,
@@ -26,7 +27,14 @@ from qtheory.check.polynomials import (
     divide_out,
     multiply,
 )
-from qtheory.check.rules import IMPLIED_BY, factor_signs, sign_by, verify
+from qtheory.check.rules import (
+    IMPLIED_BY,
+    factor_signs,
+    read_constraint,
+    sign_by,
+    single_relation,
+    verify,
+)
 from qtheory.errors import CertificateError, ExpressionError
 from qtheory.text import parse_relations
 
@@ -81,6 +89,8 @@ def _check(certificate: Mapping[str, Any]) -> str:
         return f"{certificate['verdict']}: {certificate['statement']} [{shown}]"
     if certificate["verdict"] == "refuted":
         return _check_witness(certificate)
+    if certificate["verdict"] == "proved" and certificate.get("kind") == "drift":
+        return check_drift(certificate)
     if certificate["verdict"] == "proved":
         return _check_proof(certificate)
     raise CertificateError("certificate rejected: the verdict is neither proved nor refuted")
@@ -144,7 +154,7 @@ def _check_proof(certificate: Mapping[str, Any]) -> str:
         _check_root(root, reader, certificate)
     for root in reversed(roots):
         reader.values[root["variable"]] = reader.read(root["value"])
-    constraints = [_read_constraint(text, reader) for text in certificate["domain"]]
+    constraints = [read_constraint(text, reader) for text in certificate["domain"]]
     for root in roots:
         reader.roots.append(reader.symbol(root["name"]))
         kind = ">" if root["nonnegative"]["claim"].endswith("> 0") else ">="
@@ -153,7 +163,7 @@ def _check_proof(certificate: Mapping[str, Any]) -> str:
         constraints.append(_derive(entry, reader, constraints))
 
     reader.divisors = []
-    left, sign, right = _single_relation(certificate["claim"], reader)
+    left, sign, right = single_relation(certificate["claim"], reader)
     difference = left - right
     shown = factor_signs(certificate["factors"], reader, constraints)
     for divisor in [*reader.divisors, difference.den]:
@@ -163,34 +173,6 @@ def _check_proof(certificate: Mapping[str, Any]) -> str:
     if found not in IMPLIED_BY[sign]:
         raise CertificateError("certificate rejected: the factors do not prove the claim")
     return str(certificate["claim"])
-
-
-def _single_relation(text: str, reader: Functions) -> tuple[Quotient, str, Quotient]:
-    found = parse_relations(text, _Statement(reader))
-    if len(found) != 1:
-        raise CertificateError(f"certificate rejected: not one relation: {text}")
-    return found[0]
-
-
-class _Statement:
-    """The algebra of what a certificate states: only parameters have names there."""
-
-    def __init__(self, reader: Functions) -> None:
-        self.reader, self.number, self.sqrt = reader, reader.number, reader.sqrt
-
-    def symbol(self, name: str) -> Quotient:
-        if name not in self.reader.public:
-            raise CertificateError(f"certificate rejected: {name} is not a parameter")
-        return self.reader.symbol(name)
-
-
-def _read_constraint(text: str, reader: Functions) -> Constraint:
-    """A condition of the domain as a polynomial; a denominator is multiplied to its numerator."""
-    left, sign, right = _single_relation(text, reader)
-    if sign not in (">", ">=", "=="):
-        raise CertificateError(f"certificate rejected: not a condition poly > 0: {text}")
-    difference = left - right
-    return multiply(difference.num, difference.den), sign
 
 
 def _check_root(root: Mapping[str, Any], reader: Functions, whole: Mapping[str, Any]) -> None:
@@ -224,7 +206,7 @@ def _check_lemma(
     whole: Mapping[str, Any],
 ) -> None:
     """The lemma proves ``quantity sign 0`` on the same domain."""
-    left, sign, right = _single_relation(lemma["claim"], reader)
+    left, sign, right = single_relation(lemma["claim"], reader)
     same = all(lemma[key] == whole[key] for key in ("domain", "parameters"))
     if not (same and lemma["verdict"] == "proved" and sign in signs):
         raise CertificateError("certificate rejected: a lemma is about something else")

@@ -21,6 +21,7 @@ from qtheory.check.charts import Chart, Constraint
 from qtheory.check.polynomials import (
     Functions,
     Poly,
+    Quotient,
     add,
     coefficients,
     constant,
@@ -29,6 +30,7 @@ from qtheory.check.polynomials import (
     multiply,
 )
 from qtheory.errors import CertificateError
+from qtheory.text import parse_relations
 
 IMPLIED_BY = {
     "<": {"<"},
@@ -38,6 +40,34 @@ IMPLIED_BY = {
     "==": {"=="},
     "!=": {"<", ">"},
 }
+
+
+def single_relation(text: str, reader: Functions) -> tuple[Quotient, str, Quotient]:
+    found = parse_relations(text, _Statement(reader))
+    if len(found) != 1:
+        raise CertificateError(f"certificate rejected: not one relation: {text}")
+    return found[0]
+
+
+class _Statement:
+    """The algebra of what a certificate states: only parameters have names there."""
+
+    def __init__(self, reader: Functions) -> None:
+        self.reader, self.number, self.sqrt = reader, reader.number, reader.sqrt
+
+    def symbol(self, name: str) -> Quotient:
+        if name not in self.reader.public:
+            raise CertificateError(f"certificate rejected: {name} is not a parameter")
+        return self.reader.symbol(name)
+
+
+def read_constraint(text: str, reader: Functions) -> Constraint:
+    """A condition of the domain as a polynomial; a denominator is multiplied to its numerator."""
+    left, sign, right = single_relation(text, reader)
+    if sign not in (">", ">=", "=="):
+        raise CertificateError(f"certificate rejected: not a condition poly > 0: {text}")
+    difference = left - right
+    return multiply(difference.num, difference.den), sign
 
 
 def factor_signs(
