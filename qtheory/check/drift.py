@@ -4,7 +4,8 @@ The chain is recomputed from its transitions. The lattice is cut so that on ever
 coordinate is fixed or runs over a half-line y = 0, 1, 2, ... and V, the cost f and the drift QV
 are polynomials in y. Then
 
-- f + QV <= c on every piece, by the signs of the coefficients in y, and V bounded below with
+- f + QV <= c on every piece (all of it times a positive `scale`, so that the certificate holds
+  polynomials in the parameters), by the signs of the coefficients in y, and V bounded below with
   f >= 0, or E|V| finite, gives E[f] <= c in steady state;
 - f + QV >= c on every piece and E|V| finite gives E[f] >= c.
 
@@ -61,7 +62,11 @@ def check_drift(certificate: Mapping[str, Any]) -> str:
     claim = f"E[{cost_text(cost, chain.state)}] {direction} {certificate['bound']}"
     if certificate["claim"] != claim:
         raise CertificateError("certificate rejected: the claim is not about this cost and bound")
-    bound = reader.read(certificate["bound"])
+    scale, scaled = reader.read(certificate["scale"]), reader.read(certificate["scaled_bound"])
+    if not (reader.read(certificate["bound"]) * scale).equals(scaled):
+        raise CertificateError("certificate rejected: the scaled bound is another one")
+    if not _is_positive(scale, shown):
+        raise CertificateError("certificate rejected: the scale may not be positive")
     for rate in chain.rates:
         _require(rate, shown, "a rate may be negative")
     lemma = certificate.get("moments")
@@ -73,15 +78,16 @@ def check_drift(certificate: Mapping[str, Any]) -> str:
         here = chain.values(cost, piece, None)
         left = chain.drift(function, piece)
         for key, value in here.items():
+            value = value * scale
             left[key] = left[key] + value if key in left else value
         for key, value in left.items():
-            rest = value - bound if not any(key) else value
+            rest = value - scaled if not any(key) else value
             rest = -rest if direction == "<=" else rest
             _require(rest, shown, "the drift is not within the bound on a region")
         if chain.discrete:
             _require(chain.staying(piece), shown, "the probabilities of a state may exceed one")
         if not any(not any(key) for key in left):
-            _require(bound if direction == "<=" else -bound, shown, "the bound has no sign")
+            _require(scaled if direction == "<=" else -scaled, shown, "the bound has no sign")
         if lemma is None:
             for value in here.values():
                 _require(value, shown, "the cost may be negative")

@@ -109,6 +109,12 @@ class SignBook:
                 product *= factor ** (int(times) % 2)
         return product
 
+    def require_positive(self, poly: fmpz_mpoly, why: str) -> None:
+        """Prove poly > 0 on the domain, else raise `Undecided`."""
+        one = poly.context().constant(1)
+        self._require_nonzero(poly, why)
+        self.require_nonnegative(Ratio(poly, one), why)
+
     def _require_nonzero(self, poly: fmpz_mpoly, why: str) -> None:
         for factor, _ in poly.factor()[1]:
             sign = self._sign(factor)
@@ -190,10 +196,14 @@ def certify(
             for key, value in _values(weights, piece, ring).items():
                 if any(key):
                     book.require_nonnegative(value, "V may not be bounded below")
-    for _, weight in (*cost, *weights.items()):
-        book.require_nonnegative(weight * weight, "a divisor")
+    scale = _common_denominator([*weights.values(), bound, *(weight for _, weight in cost)])
+    try:
+        book.require_positive(scale, "the common denominator may vanish")
+    except Undecided:
+        scale = -scale
+        book.require_positive(scale, "the common denominator may vanish")
     state = [text_name(x.name) for x in table.model.state]
-    cost_data = [_term_data(ring, term, weight) for term, weight in cost]
+    cost_data = [_term_data(term, text_of(ring.factored(weight))) for term, weight in cost]
     bound_text = text_of(ring.factored(bound))
     content: dict[str, Any] = {
         "format": FORMAT,
@@ -204,8 +214,13 @@ def certify(
         "domain": domain.texts,
         "model": model_data(table.model),
         "cost": cost_data,
-        "function": [_term_data(ring, term, weight) for term, weight in weights.items()],
+        "scale": text_of(ring.expression(scale)),
+        "function": [
+            _term_data(term, text_of(ring.expression(_scaled(weight, scale))))
+            for term, weight in weights.items()
+        ],
         "bound": bound_text,
+        "scaled_bound": text_of(ring.expression(_scaled(bound, scale))),
         "direction": direction,
         "factors": book.entries(),
     }
@@ -240,12 +255,23 @@ def model_data(model: Model) -> dict[str, Any]:
     }
 
 
-def _term_data(ring: Ring, term: Term, weight: Ratio) -> dict[str, Any]:
+def _term_data(term: Term, times: str) -> dict[str, Any]:
     return {
-        "times": text_of(ring.factored(weight)),
+        "times": times,
         "powers": list(term.powers),
         "box": [list(interval) for interval in term.box],
     }
+
+
+def _common_denominator(values: Sequence[Ratio]) -> fmpz_mpoly:
+    common = values[0].den
+    for value in values[1:]:
+        common = common * (value.den / common.gcd(value.den))
+    return common
+
+
+def _scaled(value: Ratio, scale: fmpz_mpoly) -> fmpz_mpoly:
+    return value.num * (scale / value.den)
 
 
 def _expression(function: Weighted, model: Model, ring: Ring) -> sp.Expr:

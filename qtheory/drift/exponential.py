@@ -187,6 +187,12 @@ def representatives(chain: Chain, low: State, high: State) -> Iterator[tuple[Sta
         yield state, far
 
 
+def largest_exit_rate(chain: Chain, moment: ExponentialMoment) -> Fraction:
+    """The supremum over the lattice of the total rate of the moves that are possible."""
+    states = representatives(chain, moment.low, moment.high)
+    return max(sum((rate for rate, _ in chain.steps(x)), Fraction(0)) for x, _ in states)
+
+
 def proved(chain: Chain, candidate: ExponentialMoment) -> ExponentialMoment | None:
     """The candidate, V scaled so that E + QV <= bound holds with the bound stated, or None.
 
@@ -197,6 +203,8 @@ def proved(chain: Chain, candidate: ExponentialMoment) -> ExponentialMoment | No
         here, level = candidate.value(state), candidate.level(state)
         ratio = Fraction(0)
         for rate, reached in chain.steps(state):
+            if rate < 0:
+                raise ModelError(f"the rate {rate} from {state} to {reached} is negative")
             growth = candidate.base ** (candidate.level(reached) - level)
             ratio += rate * (candidate.value(reached) * growth - here)
         ratios.append((ratio, level, far))
@@ -387,8 +395,11 @@ class _Program:
             if found is None:
                 return float("inf")
             height = (digits + 10) * log(10) + log(found[0])
-            return len(rates) * log(height) - float(np.log(rates).sum())
+            # the length of the window in each coordinate, both sides of zero together
+            lengths = np.bincount(coordinates, height / rates, len(self.low))
+            return float(np.log(lengths[lengths > 0]).sum())
 
+        coordinates = np.array([i for i, _ in self.directions], dtype=int)
         best = cost(rates)
         moves = [
             sign * move for move in (np.ones(len(rates)), *np.eye(len(rates))) for sign in (1, -1)

@@ -7,7 +7,7 @@ over QQ(parameters), and the closed form is proved wherever the other inequaliti
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -245,9 +245,9 @@ def moment_certificate(model: Model, layers: int = 1, cost: Any = None) -> Drift
     Raises `NoBoundError` where none is found, as for an unstable model.
     """
     ring = Ring(model.parameters)
-    choices = [_absolute_values(model, ring)]
-    if cost is not None:
-        choices.insert(0, as_terms(model, cost, ring))
+    n = len(model.state)
+    choices = [as_terms(model, cost, ring)] if cost is not None else []
+    choices += [_absolute_values(model, ring, weights) for weights in ([1] * n, range(n, 0, -1))]
     for extra in range(layers + 1):
         for terms in choices:
             table = drift_table(
@@ -283,17 +283,17 @@ def _points(domain: Domain, count: int = 6) -> list[dict[str, Fraction]]:
     ]
 
 
-def _absolute_values(model: Model, ring: Ring) -> Weighted:
-    """The sum of |x_i| as terms; bounded coordinates do not matter."""
+def _absolute_values(model: Model, ring: Ring, weights: Iterable[int]) -> Weighted:
+    """The sum of weights[i] |x_i| as terms; bounded coordinates do not matter."""
     found = []
-    for i, (low, high) in enumerate(model.ranges):
+    for i, ((low, high), weight) in enumerate(zip(model.ranges, weights, strict=True)):
         powers = tuple(int(j == i) for j in range(len(model.ranges)))
         for start, end, sign in ((0, None, 1), (None, -1, -1)):
             if (low if sign < 0 else high) is None:
                 box = [INTEGERS] * len(model.ranges)
                 if low is None and high is None:
                     box[i] = Interval(start, end)
-                found.append((Term(powers, tuple(box)), ring.integer(sign)))
+                found.append((Term(powers, tuple(box)), ring.integer(sign * weight)))
     return tuple(found)
 
 

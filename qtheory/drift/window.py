@@ -8,7 +8,6 @@ computed exactly, is as small as wanted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, lcm, log2, prod
@@ -73,17 +72,17 @@ def level_window(chain: Chain, weights: Weights, top: int) -> Window:
 class Poisson:
     """Poisson's equation on a window: the moves as arrays, and the float factorisation.
 
-    `cost` holds f at the states of the window. Rates and costs become integers by one common
-    denominator, so that residuals are integers.
+    f is `cost`, integers at the states of the window, over `below`. Rates and costs become
+    integers by one common denominator, so that residuals are integers.
     """
 
-    def __init__(self, chain: Chain, window: Window, cost: Sequence[Fraction]) -> None:
+    def __init__(self, chain: Chain, window: Window, cost: np.ndarray, below: int) -> None:
         import numpy as np
 
         self.window = window
         coefficients = [c for move in chain.moves for _, c in move.terms]
-        self.denominator = lcm(*(c.denominator for c in (*coefficients, *set(cost))))
-        self.cost = np.array([int(c * self.denominator) for c in cost], dtype=object)
+        self.denominator = lcm(below, *(c.denominator for c in coefficients))
+        self.cost = cost.astype(object) * (self.denominator // below)
         self.moves = [self._arrays(move) for move in chain.moves]
         self.reference = int(window.positions(np.array([_reference(chain)]))[0])
         self._factor()
@@ -100,7 +99,7 @@ class Poisson:
         sources = np.flatnonzero(possible)
         targets = self.window.positions(states[sources] + np.array(move.jump))
         if all(not any(exponents) for exponents, _ in move.terms):
-            return sources, targets, self._integer(move.rate(()))
+            return sources, targets, self._integer(move.rate(states[0].tolist()))
         rates = [self._integer(move.rate(state)) for state in states[sources].tolist()]
         return sources, targets, np.array(rates)
 
@@ -163,17 +162,12 @@ class Poisson:
         values[self.others] = part - gain * self.times
         return values, gain
 
-    def drift(self, values: np.ndarray, gain: int) -> np.ndarray:
-        """The common denominator times (Qh - g), in the integers of the array `values`."""
+    def drift(self, values: np.ndarray) -> np.ndarray:
+        """The common denominator times Qh, in the integers of the array `values`."""
         import numpy as np
 
-        padded = np.append(values, values[:1] * 0)  # at -1: h is zero outside
+        padded = np.append(values, values[:1] * 0)  # at position -1: h is zero outside
         total = np.zeros_like(values)
-        total -= (
-            np.array(self.denominator * gain & _MASK, dtype=np.uint64).astype(np.int64)
-            if (values.dtype != object)
-            else self.denominator * gain
-        )
         for sources, targets, rates in self.moves:
             # each source occurs once
             total[sources] += (padded[targets] - values[sources]) * rates
@@ -187,6 +181,8 @@ class Poisson:
         import numpy as np
 
         wanted = max(ceil(-log2(tolerance)), 0) + 8
+        if max(np.abs(self.cost)) >= 2**HEADROOM:
+            raise PrecisionError("the costs on the window are too large for 64 bits")
         scale, residual = 0, self.cost.astype(np.int64)
         values, gain = np.zeros(len(residual), dtype=object), 0
         while True:
@@ -202,16 +198,18 @@ class Poisson:
             step = np.rint(part * 2.0**finer).astype(np.int64)
             lift = round(rate * 2.0**finer)
             # exact although sums may wrap around: the result is small, modulo 2^64 it is known
-            residual = (residual << finer) + self.drift(step, lift)
+            residual = (residual << finer) + self.drift(step) - _wrapped(self.denominator * lift)
             values, gain = (values << finer) + step, (gain << finer) + lift
             if scale >= wanted:
                 break
-        exact = (self.cost << scale) + self.drift(values, gain)
+        exact = (self.cost << scale) + self.drift(values) - self.denominator * gain
         unit = Fraction(1, self.denominator << scale)
         return Solution(self.window, scale, values, gain, exact.min() * unit, exact.max() * unit)
 
 
-_MASK = 2**64 - 1
+def _wrapped(value: int) -> int:
+    """The signed integer of 64 bits that is equal modulo 2^64."""
+    return (value + 2**63) % 2**64 - 2**63
 
 
 def _reference(chain: Chain) -> State:
