@@ -308,6 +308,15 @@ class Ring:
             self.context.constant(value.numerator), self.context.constant(value.denominator)
         )
 
+    def integer(self, value: int) -> Ratio:
+        """A whole number as an element of the field."""
+        return Ratio(self.context.constant(value), self._one)
+
+    @cached_property
+    def zero(self) -> Ratio:
+        """The zero of the field."""
+        return self.integer(0)
+
     def symbol(self, name: str) -> Ratio:
         try:
             return self._ratios[name]
@@ -344,22 +353,51 @@ class Ring:
             )
         )
 
-    def factored(self, value: Ratio | fmpz_mpoly) -> sp.Expr:
+    def text(self, poly: fmpz_mpoly) -> str:
+        """A polynomial as text of the library's grammar, a positive term first."""
+        terms = sorted(poly.terms(), reverse=True)
+        lead = next((k for k, (_, coefficient) in enumerate(terms) if coefficient > 0), 0)
+        shown = ""
+        for exponents, coefficient in [*terms[lead : lead + 1], *terms[:lead], *terms[lead + 1 :]]:
+            factors = [
+                text_name(name) + (f"**{power}" if power > 1 else "")
+                for name, power in zip(self.names, exponents, strict=True)
+                if power
+            ]
+            size = abs(int(coefficient))
+            if size != 1 or not factors:
+                factors.insert(0, str(size))
+            sign = " - " if coefficient < 0 else " + "
+            shown += (sign if shown else sign.strip(" +")) + "*".join(factors)
+        return shown or "0"
+
+    def factored(self, value: Ratio | fmpz_mpoly, at: Sequence[fmpq] | None = None) -> sp.Expr:
         """The SymPy form with numerator and denominator factored over the rationals.
 
-        Factors are written so that their coefficients add up to a positive number.
+        Factors are written so that they are positive at a point, by default the one where all
+        parameters are 1.
         """
         if isinstance(value, Ratio):
-            return self.factored(value.num) / self.factored(value.den)
+            above, below = self._oriented(value.num, at), self._oriented(value.den, at)
+            if below[0] < 0:
+                above, below = (-above[0], above[1]), (-below[0], below[1])
+            return sp.Mul(above[0], *above[1]) / sp.Mul(below[0], *below[1])
+        number, factors = self._oriented(value, at)
+        return sp.Mul(number, *factors)
+
+    def _oriented(
+        self, value: fmpz_mpoly, at: Sequence[fmpq] | None
+    ) -> tuple[sp.Integer, list[sp.Expr]]:
+        """A polynomial as a number times powers of factors that are positive at a point."""
         if value.is_zero():
-            return sp.Integer(0)
+            return sp.Integer(0), []
         content, factors = value.factor()
-        sign, shown = 1, []
+        shown = []
         for factor, power in factors:
-            if sum(factor.coeffs()) < 0:
-                factor, sign = -factor, sign * (-1) ** int(power)
+            if (sum(factor.coeffs()) if at is None else self.evaluate(factor, at)) < 0:
+                factor, content = -factor, content * (-1) ** int(power)
             shown.append(self.expression(factor) ** int(power))
-        return sp.Mul(sp.Integer(int(content) * sign), *shown)
+        return sp.Integer(int(content)), shown
 
     def point(self, values: Mapping[str, Fraction]) -> tuple[fmpq, ...]:
         """The coordinates of a parameter point in the order of the symbols."""

@@ -18,6 +18,7 @@ from qtheory.drift.terms import DriftTable, Piece, Term, values_on
 from qtheory.inequality.bernstein import FoundNegative
 from qtheory.inequality.signs import Sign, factor_entry, find_sign, prove_sign
 from qtheory.model import Model
+from qtheory.semialgebraic import Point
 from qtheory.text import text_name
 
 Weighted = tuple[tuple[Term, Ratio], ...]
@@ -204,7 +205,8 @@ def certify(
         book.require_positive(scale, "the common denominator may vanish")
     state = [text_name(x.name) for x in table.model.state]
     cost_data = [_term_data(term, text_of(ring.factored(weight))) for term, weight in cost]
-    bound_text = text_of(ring.factored(bound))
+    inside = next(iter(domain.region.samples), None)
+    bound_text = text_of(ring.factored(bound, inside))
     content: dict[str, Any] = {
         "format": FORMAT,
         "kind": "drift",
@@ -230,9 +232,9 @@ def certify(
     return DriftCertificate(
         table.model,
         domain,
-        _expression(cost, table.model, ring),
-        _expression(tuple(weights.items()), table.model, ring),
-        ring.factored(bound),
+        _expression(cost, table.model, ring, inside),
+        _expression(tuple(weights.items()), table.model, ring, inside),
+        ring.factored(bound, inside),
         direction,
         content,
     )
@@ -274,8 +276,10 @@ def _scaled(value: Ratio, scale: fmpz_mpoly) -> fmpz_mpoly:
     return value.num * (scale / value.den)
 
 
-def _expression(function: Weighted, model: Model, ring: Ring) -> sp.Expr:
-    return sp.Add(*(ring.factored(w) * term.expression(model.state) for term, w in function))
+def _expression(function: Weighted, model: Model, ring: Ring, inside: Point | None) -> sp.Expr:
+    return sp.Add(
+        *(ring.factored(w, inside) * term.expression(model.state) for term, w in function)
+    )
 
 
 def _values(weights: Mapping[Term, Ratio], piece: Piece, ring: Ring) -> dict[Any, Ratio]:

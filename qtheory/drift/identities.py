@@ -5,8 +5,8 @@ combination of monomials on faces of the lattice, so every V gives one linear eq
 expectations. Row reduction over QQ(parameters) solves those that the equations determine and
 leaves relations between the others.
 
-P. W. Glynn and A. Zeevi, "Bounding stationary expectations of Markov processes", 2008, gives
-conditions for E[QV] = 0.
+Conditions for E[QV] = 0: P. W. Glynn and A. Zeevi, "Bounding stationary expectations of Markov
+processes", IMS Collections 4 (2008).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 import sympy as sp
 from flint import fmpq, fmpz_mpoly
 
-from qtheory.arithmetic import Ring, lowest_terms, text_of
+from qtheory.arithmetic import Ratio, Ring, exact, lowest_terms, text_of
 from qtheory.drift.basis import complexity, default_basis
 from qtheory.drift.moments import Moment
 from qtheory.drift.piecewise import Combination, FunctionSpace, as_function, is_condition
@@ -29,7 +29,7 @@ from qtheory.errors import CertificateError, ModelError, UnstableError
 from qtheory.model import Model
 
 LONGEST_SHOWN = 120
-"""The characters of the longest relation that the table of the identities shows."""
+"""The characters of the longest relation that the identities show when they are printed."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,15 +107,15 @@ class Identities:
         its degree is r higher.
         """
         degrees = [self._space.growth(term) for f in self._functions for term in f]
-        degree = max(degrees, default=0)
+        degree = max(degrees, default=0) + self._space.growth_of_rates
         if degree == 0:
             return None
         unbounded = [
-            x if low is not None else sp.Abs(x)
+            x if low is not None and low >= 0 else sp.Abs(x)
             for x, (low, high) in zip(self.model.state, self.model.ranges, strict=True)
             if low is None or high is None
         ]
-        return Moment(sp.Add(*unbounded) ** (degree + self._space.growth_of_rates))
+        return Moment(sp.Add(*unbounded) ** degree)
 
     @cached_property
     def _point(self) -> tuple[fmpq, ...]:
@@ -124,7 +124,11 @@ class Identities:
         return self._ring.point({symbol.name: exact(v) for symbol, v in values.items()})
 
     def _formula(self, value: Ratio) -> sp.Expr:
-        return self._product(value.num) / self._product(value.den)
+        sign = -1 if self._is_negative(value.den) else 1
+        return self._product(sign * value.num) / self._product(sign * value.den)
+
+    def _is_negative(self, polynomial: fmpz_mpoly) -> bool:
+        return self._ring.evaluate(polynomial, self._point) < 0
 
     def _product(self, polynomial: fmpz_mpoly) -> sp.Expr:
         if polynomial.is_zero():
@@ -132,7 +136,7 @@ class Identities:
         number, factors = polynomial.factor()
         shown = []
         for factor, power in factors:
-            if self._ring.evaluate(factor, self._point) < 0:
+            if self._is_negative(factor):
                 factor, number = -factor, number * (-1) ** int(power)
             shown.append(self._ring.expression(factor) ** int(power))
         return sp.Mul(sp.Integer(int(number)), *shown)
@@ -140,7 +144,7 @@ class Identities:
     def _equation(self, row: Row, moments: Sequence[Moment]) -> sp.Eq:
         """The linear relation of a row; the column after the moments is the constant."""
         last = len(moments)
-        sign = -1 if self._ring.evaluate(row[min(row)], self._point) < 0 else 1
+        sign = -1 if self._is_negative(row[min(row)]) else 1
         terms = {j: self._product(sign * v) for j, v in row.items()}
         right = -terms.pop(last, sp.Integer(0))
         left = sp.Add(*(value * moments[j] for j, value in terms.items()))
@@ -191,7 +195,7 @@ class Identities:
 
         >>> from qtheory.systems import shorter_queue as sq
         >>> print(text_of(identities(sq.model()).relation(2*sq.m + sq.d, sq.d)))
-        (2*mu - lam)*E[d + 2*m] + lam*(1 - p)*E[d] == 2*lam
+        lam*(1 - p)*E[d] + (2*mu - lam)*E[d + 2*m] == 2*lam
         """
         left = [self._left(function) for function in functions]
         terms = {term for combination in left for term in combination} - {self._space.constant}
@@ -220,7 +224,7 @@ class Identities:
         >>> from qtheory.systems import dedicated_streams as ds
         >>> model = ds.model(1)
         >>> identities(model).test_function(model.state[0])
-        m**2/(2*(-lambda - lambda_s + mu)) + m/(2*(-lambda - lambda_s + mu))
+        m**2/(-2*lambda - 2*lambda_s + 2*mu) + m/(-2*lambda - 2*lambda_s + 2*mu)
         """
         wanted, constant = self._space.read(function), self._space.constant
         last = len(self.basis)
@@ -261,25 +265,27 @@ class Identities:
         # polynomials of python-flint do not pickle
         return Identities, (self.model, self.basis)
 
+    def _short_relations(self) -> list[sp.Eq]:
+        return [r for r in self.relations if len(text_of(r)) <= LONGEST_SHOWN]
+
     def __str__(self) -> str:
         values = {str(moment): text_of(value) for moment, value in self.determined.items()}
         width = max(map(len, values), default=0)
         lines = [f"{moment:<{width}} = {value}" for moment, value in values.items()]
-        relations = [text_of(relation).replace("==", "=") for relation in self.relations]
-        short = [text for text in relations if len(text) <= LONGEST_SHOWN]
-        lines += short
-        if len(short) < len(relations):
-            lines.append(f"and {len(relations) - len(short)} longer relations")
+        short = self._short_relations()
+        lines += [text_of(relation).replace("==", "=") for relation in short]
+        if len(short) < len(self.relations):
+            lines.append(f"and {len(self.relations) - len(short)} with more terms: see relations")
         return "\n".join(lines) or "no moment is determined"
 
     __repr__ = __str__
 
     def latex(self) -> str:
-        """The determined moments and the relations as aligned equations."""
+        """The determined moments and the relations that are short, as aligned equations."""
         from qtheory.show.latex import latex
 
         rows = [rf"{latex(m)} &= {latex(value)} \\" for m, value in self.determined.items()]
-        rows += [rf"{latex(r.lhs)} &= {latex(r.rhs)} \\" for r in self.relations]
+        rows += [rf"{latex(r.lhs)} &= {latex(r.rhs)} \\" for r in self._short_relations()]
         return "\n".join([r"\begin{aligned}", *rows, r"\end{aligned}"])
 
     def _repr_latex_(self) -> str:
@@ -300,8 +306,8 @@ def identities(
     >>> from qtheory.systems import dedicated_streams as ds
     >>> model = ds.model(2)
     >>> m, g = model.state
-    >>> print(text_of(identities(model).relation(m, m + g/2)))
-    lam_s*E[m] + (lam - mu)*E[g_1/2 + m] == -lam - lam_s
+    >>> print(text_of(identities(model).relation(m + g/2, m)))
+    (mu - lam)*E[g_1/2 + m] - lam_s*E[m] == lam + lam_s
 
     Raises `ModelError` for a degree below 1, negative layers, or a basis that is not made of
     piecewise polynomials in the state, and `UnstableError` when the identities contradict each

@@ -74,7 +74,8 @@ class FunctionSpace:
     def growth_of_rates(self) -> int:
         """The largest degree of a rate in the unbounded coordinates."""
         exponents = [powers for rate in self._rates[1] for powers in rate]
-        return max(self.growth(Term(powers, self.constant.box)) for powers in exponents)
+        degrees = (self.growth(Term(powers, self.constant.box)) for powers in exponents)
+        return max(degrees, default=0)
 
     def read(self, function: Any) -> Combination:
         """A piecewise polynomial in the state, or the indicator of a condition.

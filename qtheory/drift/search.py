@@ -199,7 +199,7 @@ class _Ladders:
             if needed is not None and needed not in conditions:
                 conditions.append(needed)
         ring = domain.ring
-        where = [relation(ring.factored(poly), ">=", sp.Integer(0)) for poly in conditions]
+        where = [relation(ring.expression(poly), ">=", sp.Integer(0)) for poly in conditions]
         try:
             return self.certified(
                 function, bound, direction, domain.where(*where) if where else domain
