@@ -1,6 +1,35 @@
-"""Drifts of test functions."""
+"""Drifts of test functions: identities, bounds and stability, each with its proof."""
 
+from qtheory.drift.certificate import DriftCertificate, Mean
+from qtheory.drift.foster import Foster, foster
 from qtheory.drift.identities import Identities, identities
 from qtheory.drift.operator import Drift, drift
+from qtheory.drift.proof import drift_proof_latex
+from qtheory.drift.search import (
+    Bounds,
+    ClosedForms,
+    NoBoundError,
+    NotShownError,
+    bound_by,
+    bounds,
+    moment_certificate,
+)
 
-__all__ = ["Drift", "Identities", "drift", "identities"]
+__all__ = [
+    "Bounds",
+    "ClosedForms",
+    "Drift",
+    "DriftCertificate",
+    "Foster",
+    "Identities",
+    "Mean",
+    "NoBoundError",
+    "NotShownError",
+    "bound_by",
+    "bounds",
+    "drift",
+    "drift_proof_latex",
+    "foster",
+    "identities",
+    "moment_certificate",
+]

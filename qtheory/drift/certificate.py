@@ -9,12 +9,13 @@ from typing import Any
 import sympy as sp
 from flint import fmpz_mpoly
 
-from qtheory.arithmetic import Ratio, Ring, text_of
+from qtheory.arithmetic import Ratio, Ring, relation, text_of
 from qtheory.check import FORMAT, digest
 from qtheory.check.drift import cost_text
 from qtheory.domain import Domain
 from qtheory.drift.program import Direction
 from qtheory.drift.terms import DriftTable, Piece, Term, values_on
+from qtheory.inequality import Proved
 from qtheory.inequality.bernstein import FoundNegative
 from qtheory.inequality.signs import Sign, factor_entry, find_sign, prove_sign
 from qtheory.model import Model
@@ -23,6 +24,18 @@ from qtheory.text import text_name
 
 Weighted = tuple[tuple[Term, Ratio], ...]
 """A function of the state: terms with weights in QQ(parameters)."""
+
+
+class Mean(sp.Function):
+    """E[f]: the stationary mean of a function of the state, as a symbol."""
+
+    nargs = 1
+
+    def _sympystr(self, printer: Any) -> str:
+        return f"E[{printer.doprint(self.args[0])}]"
+
+    def _latex(self, printer: Any) -> str:
+        return rf"\mathbb{{E}}\left[{printer.doprint(self.args[0])}\right]"
 
 
 @dataclass(frozen=True)
@@ -37,6 +50,12 @@ class DriftCertificate:
     direction: Direction
     data: Mapping[str, Any] = field(repr=False, compare=False)
     """What `qtheory.check.check` re-checks."""
+
+    @property
+    def proved(self) -> Proved:
+        """The bound as a verdict, for theorem files."""
+        claim = relation(Mean(self.cost), self.direction, self.bound)
+        return Proved(claim, self.domain, self.data)
 
     def __str__(self) -> str:
         return f"E[{self.cost}] {self.direction} {self.bound}"

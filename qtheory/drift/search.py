@@ -38,6 +38,10 @@ class NoBoundError(QTheoryError):
     """No test function of the ladder bounds the cost."""
 
 
+class NotShownError(QTheoryError):
+    """A test function that is not seen to prove a bound."""
+
+
 @dataclass(frozen=True)
 class Bounds:
     """A lower and an upper bound on E[cost], each with its certificate (None: not found)."""
@@ -111,6 +115,32 @@ def bounds(
         layers,
         model.domain,
     )
+
+
+def bound_by(
+    model: Model, cost: Any, function: Any, bound: Any, direction: Direction = "<="
+) -> DriftCertificate:
+    """The bound that a given test function V proves: cost + QV <= bound at every state.
+
+    >>> from qtheory.systems import dedicated_streams as ds
+    >>> lam, lam_s, mu, k = ds.lam, ds.lam_s, ds.mu, ds.k
+    >>> V = k**2/(2*(mu - lam)) + k/(2*(mu - lam))
+    >>> print(bound_by(ds.mean_field_model(), k, V, (lam + lam_s)/(mu - lam)))
+    E[k] <= (lambda + lambda_s)/(-lambda + mu)
+
+    Raises `NotShownError` where an inequality is not proved on the domain.
+    """
+    ring = Ring(model.parameters)
+    terms, weighted = as_terms(model, cost, ring), as_terms(model, function, ring)
+    table = drift_table(
+        model, [t for t, _ in terms], [w for _, w in terms], [t for t, _ in weighted]
+    )
+    lemma = moment_certificate(model, cost=cost).data
+    try:
+        return certify(table, terms, weighted, ring.ratio(bound), direction, model.domain, lemma)
+    except Undecided as undecided:
+        value = ring.factored(undecided.value)
+        raise NotShownError(f"{undecided}: {value} is not seen to be nonnegative") from None
 
 
 def _bounds_at(model: Model, cost: Any, layers: int) -> Bounds:

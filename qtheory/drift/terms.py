@@ -14,12 +14,13 @@ from math import comb
 from typing import NamedTuple
 
 import sympy as sp
+from sympy.core.relational import Relational
 
 from qtheory.arithmetic import Ratio, Ring, lowest_terms
 from qtheory.errors import ModelError
 from qtheory.model import Interval, Model
 from qtheory.model.flows import rate_polynomials
-from qtheory.model.guards import INTEGERS
+from qtheory.model.guards import INTEGERS, guard_relations
 
 LONGEST_RANGE = 64
 """Bounded ranges are cut into single values; longer ones are refused."""
@@ -74,6 +75,11 @@ class DriftTable:
 
     rates: tuple[Ratio, ...]
     """The rate of each transition, which does not depend on the state."""
+
+
+def piece_conditions(model: Model, piece: Piece) -> tuple[Relational, ...]:
+    """The comparisons that single out a piece of the lattice."""
+    return guard_relations(piece.intervals, model.ranges, model.state)
 
 
 def ladder(model: Model, degree: int, layers: int) -> tuple[Term, ...]:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from sympy.core.relational import Relational
 
+from qtheory.drift import drift_proof_latex
+from qtheory.inequality import Verdict
 from qtheory.show.latex import conditions_latex, latex
 from qtheory.show.polynomials import LINE, display, sign_latex, width
 from qtheory.show.proof import escape, proof_latex
@@ -173,6 +175,13 @@ def _proofs(outcome: Outcome) -> list[str]:
         lines += [*(statement_latex(p) + "\n" for p in re.split(r"\n\s*\n", reasoning))]
     for label, verdict in outcome.claims.items():
         name = f"\\emph{{{statement_latex(sentence(label))}.}} " if label else ""
-        lines.append(name + proof_latex(verdict) + "\n")
+        lines.append(name + _proof(verdict) + "\n")
     lines[-1] = lines[-1].rstrip()
     return lines
+
+
+def _proof(verdict: Verdict) -> str:
+    certificate = getattr(verdict, "certificate", {})
+    if certificate.get("kind") == "drift":
+        return drift_proof_latex(certificate)
+    return proof_latex(verdict)
