@@ -26,10 +26,27 @@ def drift_proof_latex(certificate: Mapping[str, Any]) -> str:
     >>> lam, mu = sp.symbols("lambda mu", positive=True)
     >>> n = sp.Symbol("n", integer=True, nonnegative=True)
     >>> queue = Model(n, Domain(lam < mu), [Transition(lam, +1), Transition(mu, -1, when=n >= 1)])
-    >>> print(drift_proof_latex(foster(queue).data))  # doctest: +ELLIPSIS
+    >>> print(drift_proof_latex(foster(queue).data))
     Take the test function
     \[
-    V = \frac{n^{2}}{2 \left(\mu - \lambda\right)} + ...
+    V = \frac{n^{2}}{2 \mu - 2 \lambda} + \frac{n}{2 \mu - 2 \lambda}.
+    \]
+    Let $f = n$ and
+    \[
+    c = \frac{\lambda}{\mu - \lambda}.
+    \]
+    Then $f + QV - c$ is
+    \[
+    \begin{array}{ll}
+    n = 0 & 0 \\
+    n \geq 1 & 0 \\
+    \end{array}
+    \]
+    where every half-line is counted from its first state. On the domain every coefficient
+    is nonpositive (the signs of their factors are in the certificate), so $f + QV \le c$ at
+    every state.
+    $V$ is bounded below and $f \ge 0$.
+    Hence $\mathbb{E}[f] \le c$ in steady state.
     """
     names = certificate["parameters"]
     model = model_from_data(certificate["model"], names, certificate["domain"])
@@ -63,7 +80,9 @@ def drift_proof_latex(certificate: Mapping[str, Any]) -> str:
     lines = [
         "Take the test function",
         _display(f"V = {_short(V)}."),
-        f"With $f = {latex(f)}$ and $c = {_short(shown(bound))}$, the value of $f + QV - c$ is",
+        f"Let $f = {latex(f)}$ and",
+        _display(f"c = {_ratio(bound, shown)}."),
+        "Then $f + QV - c$ is",
         _display("\n".join([r"\begin{array}{ll}", *rows, r"\end{array}"])),
         "where every half-line is counted from its first state. On the domain every coefficient",
         f"is {word} (the signs of their factors are in the certificate), so $f + QV {sign} c$ at",
@@ -135,15 +154,26 @@ def _polynomial(left: Polynomial, piece: Piece, model: Model, shown: Any) -> str
             )
         )
         text = latex(shown(left[key]) * monomial)
-        parts.append(
-            text if len(text) <= LONGEST else rf"c_{{{''.join(map(str, key))}}} {latex(monomial)}"
-        )
+        parts.append(text if len(text) <= LONGEST else _unshown(key, monomial))
     return " + ".join(parts).replace("+ -", "-") or "0"
+
+
+def _unshown(key: Sequence[int], monomial: sp.Expr) -> str:
+    name = f"c_{{{''.join(map(str, key))}}}"
+    return name if monomial == 1 else rf"{name} \left({latex(monomial)}\right)"
 
 
 def _short(value: sp.Expr) -> str:
     text = latex(value)
-    return text if len(text) <= 4 * LONGEST else latex(value, terms_per_line=1)
+    return text if len(text) <= LONGEST else latex(value, terms_per_line=1)
+
+
+def _ratio(value: Ratio, shown: Any) -> str:
+    text = latex(shown(value))
+    if len(text) <= 4 * LONGEST:
+        return text
+    above, below = len(value.num), len(value.den)
+    return rf"\text{{a ratio of polynomials with {above} and {below} terms, in the certificate}}"
 
 
 def _display(text: str) -> str:
