@@ -103,8 +103,9 @@ def evaluate(expression: Any, at: Mapping[Any, Any] | None = None, digits: int =
     >>> print(evaluate(sp.sqrt(x), {x: 2}, digits=30))
     1.41421356237309504880168872420
 
-    Rational values are exact. Raises `DomainError` where the formula is undefined (division by
-    zero, square root of a negative number) or a parameter has no value.
+    Rational values are exact. Raises `DomainError` for the square root of a negative number, for a
+    parameter without a value, and where a value cannot be told from a singular one;
+    `ExpressionError` for a division by zero.
     """
     if digits < 1:
         raise DomainError(f"digits must be at least 1, got {digits}")

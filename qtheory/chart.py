@@ -107,6 +107,9 @@ class Chart:
 
     def sign(self, poly: fmpz_mpoly) -> str | None:
         """The sign that the coefficients show: ``>``, ``>=``, ``==``, ``<=``, ``<`` or None."""
+        if poly.is_constant():
+            value = poly.leading_coefficient() if len(poly) else 0
+            return ">" if value > 0 else "<" if value < 0 else "=="
         if not self._covers(poly):
             return None
         return coefficient_sign(*self.pull_back(poly), self.attained)
@@ -176,11 +179,15 @@ def charts(ring: Ring, constraints: Sequence[Constraint], limit: int = 24) -> li
     bounds and few bounds with a nonconstant coefficient.
     """
     found: list[Chart] = []
-    for chart in _extend(Chart(ring), constraints, set()):
+    supports = [
+        frozenset(i for i, degree in enumerate(poly.degrees()) if degree > 0)
+        for poly, _ in constraints
+    ]
+    for chart in _extend(Chart(ring), constraints, supports, set()):
         found.append(chart)
         if len(found) >= limit:
             break
-    return sorted(found, key=lambda chart: _cost(chart, constraints))
+    return sorted(found, key=lambda chart: _cost(chart, constraints)) if limit > 1 else found
 
 
 def _cost(chart: Chart, constraints: Sequence[Constraint]) -> tuple[int, int, int]:
@@ -197,27 +204,36 @@ def _cost(chart: Chart, constraints: Sequence[Constraint]) -> tuple[int, int, in
 
 
 def _extend(
-    chart: Chart, constraints: Sequence[Constraint], seen: set[frozenset[Any]]
+    chart: Chart,
+    constraints: Sequence[Constraint],
+    supports: Sequence[frozenset[int]],
+    seen: set[frozenset[Any]],
 ) -> Iterator[Chart]:
     """All charts that continue this one until no further variable has a bound.
 
-    The order of independent steps makes no difference, so each set of bounds is taken once.
+    The order of independent steps makes no difference: each set of bounds is taken once, and
+    variables that share no constraint with others to come are taken in turn, after the others.
     """
     key = frozenset((step.variable, step.lower, step.upper) for step in chart.steps)
     if key in seen:
         return
     seen.add(key)
     known = chart.variables
-    steps = [
-        step
-        for variable in range(len(chart.ring.names))
-        if variable not in known
-        for step in _steps(chart, variable, constraints)
-    ]
+    steps: list[Step] = []
+    alone: list[Step] = []
+    for variable in range(len(chart.ring.names)):
+        if variable in known:
+            continue
+        own = _steps(chart, variable, constraints)
+        if all(s <= known | {variable} for s in supports if variable in s):
+            alone = alone or own
+        else:
+            steps += own
+    steps = steps or alone
     if not steps:
         yield chart
     for step in sorted(steps, key=lambda step: not step.ordered):
-        yield from _extend(Chart(chart.ring, (*chart.steps, step)), constraints, seen)
+        yield from _extend(Chart(chart.ring, (*chart.steps, step)), constraints, supports, seen)
 
 
 def _steps(chart: Chart, variable: int, constraints: Sequence[Constraint]) -> list[Step]:

@@ -24,7 +24,6 @@ from qtheory.arithmetic import (
     parameters,
     relation,
     relations,
-    text_of,
     to_fmpq,
     values_by_name,
 )
@@ -138,7 +137,7 @@ class Domain:
     def texts(self) -> list[str]:
         """The polynomial conditions as text, the form that certificates carry."""
         return [
-            f"{text_of(self.ring.expression(constraint.poly))} {constraint.kind} 0"
+            f"{self.ring.text(constraint.poly)} {constraint.kind} 0"
             for constraint in self.constraints
         ]
 
@@ -161,7 +160,8 @@ class Domain:
         place = tuple(to_fmpq(values[s]) for s in self.symbols)
         for symbol in self.symbols:
             if symbol.is_integer and values[symbol].denominator != 1:
-                return sp.Eq(sp.Mod(symbol, 1), 0, evaluate=False)
+                plain = sp.Symbol(symbol.name)  # of an integer symbol, SymPy knows Mod to be 0
+                return sp.Eq(sp.Mod(plain, 1), 0, evaluate=False)
         for condition, constraint, under in zip(
             self.conditions, self.constraints, self._divisors, strict=True
         ):
@@ -184,7 +184,8 @@ class Domain:
         failed = self.violated(at)
         if failed is None:
             return values
-        got = ", ".join(f"{s} = {values[s]}" for s in self.symbols if s in failed.free_symbols)
+        names = {symbol.name for symbol in failed.free_symbols}
+        got = ", ".join(f"{s} = {values[s]}" for s in self.symbols if s.name in names)
         if isinstance(failed, sp.Eq) and failed.has(sp.Mod):
             raise DomainError(f"outside the domain: needs an integer, got {got}")
         if failed in self.stability:
@@ -263,9 +264,11 @@ def _flatten(conditions: Iterable[Any], symbols: Iterable[sp.Symbol] = ()) -> li
     found: list[Relational] = []
     for condition in conditions:
         if isinstance(condition, str):
-            found += relations(condition, symbols)
+            found += _flatten(relations(condition, symbols))
             continue
         condition = sp.sympify(condition)
+        if isinstance(condition, Relational) and not condition.free_symbols:
+            condition = condition.doit()
         if condition is sp.false:
             raise DomainError("empty domain: a condition is false for every parameter")
         if condition is sp.true:
@@ -284,13 +287,14 @@ def _by_first_appearance(
 ) -> tuple[sp.Symbol, ...]:
     named: dict[str, sp.Symbol] = {}
     for symbol in symbols:
+        _require_parameter(symbol)
         named.setdefault(symbol.name, symbol)
     for condition in conditions:
         for symbol in parameters(condition.lhs, condition.rhs):
+            _require_parameter(symbol)
             named.setdefault(symbol.name, symbol)
     texts: dict[str, str] = {}
-    for name, symbol in named.items():
-        _require_parameter(symbol)
+    for name in named:
         other = texts.setdefault(text_name(name), name)
         if other != name:
             raise DomainError(f"{other} and {name} are both written {text_name(name)} in text")

@@ -28,6 +28,15 @@ class SemialgebraicSet:
         """Substitutions of the region onto the orthant, simplest first."""
         return charts(self.ring, self.constraints)
 
+    @cached_property
+    def _any_chart(self) -> Chart:
+        return charts(self.ring, self.constraints, limit=1)[0]
+
+    def first_charts(self, count: int) -> Iterator[Chart]:
+        """One chart that is found at once, then the simplest."""
+        yield self._any_chart
+        yield from self.charts[:count]
+
     def contains(self, point: Point) -> bool:
         """Whether a rational point satisfies every constraint, exactly."""
         return all(_holds(function(*point), kind) for function, kind in self._functions)

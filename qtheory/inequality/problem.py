@@ -20,6 +20,8 @@ from sympy.core.relational import Relational
 from qtheory.arithmetic import Ratio, Ring, by_power, divisors, exact, read, text_of
 from qtheory.balls import rational_value
 from qtheory.chart import Constraint
+from qtheory.check.polynomials import Functions, integral
+from qtheory.check.rules import read_constraint
 from qtheory.domain import Domain
 from qtheory.errors import QTheoryError
 from qtheory.inequality.signs import coefficient_signs, factor_entry
@@ -209,10 +211,16 @@ def _posed_with_roots(
 ) -> Problem:
     ring = Ring((*domain.symbols, *(root.symbol for root in roots)))
     algebra = _WithRoots(ring, roots)
+    # the conditions as the checker reads them: it does not reduce fractions
+    names = [*map(text_of, domain.symbols)], [text_of(root.symbol) for root in roots]
+    reader = Functions(*names)
+    for root in reversed(roots):
+        reader.values[text_of(root.variable)] = reader.read(text_of(root.value))
     constraints = []
-    for constraint in domain.constraints:
-        value = read(domain.ring.expression(constraint.poly), algebra)
-        constraints.append(Constraint(value.num * value.den, constraint.kind))
+    for text in domain.texts:
+        poly, kind = read_constraint(text, reader)
+        terms = {e: int(c) for e, c in integral(poly).items()}
+        constraints.append(Constraint(ring.context.from_dict(terms), kind))
     for root in roots:
         strict = lemmas[f"{root.symbol.name} nonnegative"]["claim"].endswith("> 0")
         constraints.append(Constraint(ring.symbol(root.symbol.name).num, ">" if strict else ">="))
@@ -289,7 +297,7 @@ def _resolvents(region: SemialgebraicSet) -> list[Derived]:
             strict = any(bound.kind == ">" for bound in bounds)
             entry = {
                 "sum": [
-                    {"of": k, "times": text_of(region.ring.expression(times)), "proof": sign.proof}
+                    {"of": k, "times": region.ring.text(times), "proof": sign.proof}
                     for k, times, sign in zip(
                         (lower, upper), (-minus_d, a), signs[::-1], strict=True
                     )

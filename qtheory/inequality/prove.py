@@ -120,6 +120,8 @@ class _Attempt:
         self.factors = [] if numerator.is_zero() else numerator.factor()[1]
         self.constant = 0 if numerator.is_zero() else numerator.factor()[0]
         self.below = _irreducible([problem.difference.den, *problem.divisors])
+        self.product = self.ring.rational(numerator * problem.difference.den)
+        self.rounded = any(symbol.is_integer for symbol in problem.domain.symbols)
         self.signs: dict[str, Sign] = {}
         self.joint: tuple[list[fmpz_mpoly], dict[str, Any]] = ([], {})
         self.suspects: list[Point] = []
@@ -127,7 +129,7 @@ class _Attempt:
 
     def verdict(self, last: bool = True) -> Proved | Refuted | Open:
         """The verdict; unless it is the last attempt, without an expensive search for points."""
-        self._find(coefficient_signs)
+        self._find(lambda region, f: coefficient_signs(region, f, self._needs(f)))
         if self._conclusive():
             return self._proved()
         witness = self._witness(self.region.samples)
@@ -226,12 +228,18 @@ class _Attempt:
         if point is not None:
             yield point
 
+    def _suspect(self, point: Point) -> bool:
+        """Whether the claim may fail at a point, or near it for integers."""
+        value = self.product(*point)
+        shown = ">" if value > 0 else "<" if value < 0 else "=="
+        return self.rounded or shown not in IMPLIED_BY[self.problem.claim.rel_op]
+
     def _witness(self, points: Iterable[Point]) -> dict[sp.Symbol, sp.Rational] | None:
         """The shortest of the parameter points where the claim fails, looking a little further
         than the first."""
         found: list[dict[sp.Symbol, sp.Rational]] = []
         for number, point in enumerate(points):
-            values = self.problem.parameters(point)
+            values = self.problem.parameters(point) if self._suspect(point) else None
             if values is not None and self.problem.fails_at(values):
                 found.append(values)
             if found and number >= LOOK_AHEAD:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from flint import fmpq, fmpq_mat, fmpz_mpoly
 
-from qtheory.arithmetic import Ring, by_power, text_of
+from qtheory.arithmetic import Ring, by_power
 from qtheory.chart import Chart, Constraint
 from qtheory.inequality.bernstein import FoundNegative, subdivide
 from qtheory.semialgebraic import Point, SemialgebraicSet
@@ -35,29 +35,32 @@ class Sign:
     proof: Proof
 
 
-def coefficient_signs(region: SemialgebraicSet, poly: fmpz_mpoly) -> Sign | None:
+def coefficient_signs(
+    region: SemialgebraicSet, poly: fmpz_mpoly, strict: bool = True
+) -> Sign | None:
     """The sign that a constraint states, or that shows in the coefficients of the first charts.
 
-    A weak sign is given only where no strict one is seen.
+    If a strict sign is wanted, a weak one is given only where no strict one is seen.
     """
     weak: Sign | None = None
-    for chart in region.charts[:CHARTS_TRIED]:
-        found = chart.sign(poly)
-        if found is not None and found != "==":
-            proof = {"by": "coefficients", "chart": chart_steps(chart), "cells": "+"}
-            sign = Sign(1 if ">" in found else -1, "=" not in found, proof)
-            if sign.strict:
-                return sign
-            weak = weak or sign
+    for sign in _shown(region, poly):
+        if sign.strict or not strict:
+            return sign
+        weak = weak or sign
+    return weak
+
+
+def _shown(region: SemialgebraicSet, poly: fmpz_mpoly) -> Iterator[Sign]:
+    """The signs that are seen without a search, cheapest first."""
     for index, (stated, kind) in enumerate(region.constraints):
         if kind != "==" and len(stated) == len(poly) and _parallel(stated, poly):
             same = (stated.leading_coefficient() > 0) == (poly.leading_coefficient() > 0)
-            given: Proof = {"by": "given", "constraint": index}
-            sign = Sign(1 if same else -1, kind == ">", given)
-            if sign.strict:
-                return sign
-            weak = weak or sign
-    return weak
+            yield Sign(1 if same else -1, kind == ">", {"by": "given", "constraint": index})
+    for chart in region.first_charts(CHARTS_TRIED):
+        found = chart.sign(poly)
+        if found is not None and found != "==":
+            proof = {"by": "coefficients", "chart": chart_steps(chart), "cells": "+"}
+            yield Sign(1 if ">" in found else -1, "=" not in found, proof)
 
 
 def _parallel(p: fmpz_mpoly, q: fmpz_mpoly) -> bool:
@@ -74,7 +77,7 @@ def find_sign(region: SemialgebraicSet, poly: fmpz_mpoly, strict: bool, cells: i
 
     Raises `FoundNegative` never: a polynomial of both signs has none.
     """
-    quick = coefficient_signs(region, poly)
+    quick = coefficient_signs(region, poly, strict)
     if quick is not None and (quick.strict or not strict):
         return quick
     signs = region.signs(poly)
@@ -95,7 +98,7 @@ def prove_sign(
 
     Raises `FoundNegative` with a point where the sign is wrong.
     """
-    quick = coefficient_signs(region, poly)
+    quick = coefficient_signs(region, poly, strict)
     if quick is not None and quick.direction == 1 and (quick.strict or not strict):
         return quick.proof
     scaled = set_to_one(region, poly)
@@ -178,9 +181,9 @@ def by_factors(
 def factor_entry(ring: Ring, factor: fmpz_mpoly, sign: Sign | None) -> dict[str, Any]:
     """A factor with its proved sign, as certificates carry it."""
     if sign is None:
-        return {"poly": text_of(ring.expression(factor)), "sign": "real"}
+        return {"poly": ring.text(factor), "sign": "real"}
     return {
-        "poly": text_of(ring.expression(factor * sign.direction)),
+        "poly": ring.text(factor * sign.direction),
         "sign": ">" if sign.strict else ">=",
         "proof": sign.proof,
     }
@@ -189,7 +192,7 @@ def factor_entry(ring: Ring, factor: fmpz_mpoly, sign: Sign | None) -> dict[str,
 def _by_cases(
     region: SemialgebraicSet, poly: fmpz_mpoly, strict: bool, cells: int, on: fmpz_mpoly
 ) -> Proof | None:
-    proof: Proof = {"by": "cases", "on": text_of(region.ring.expression(on))}
+    proof: Proof = {"by": "cases", "on": region.ring.text(on)}
     for side, sign in (("above", 1), ("below", -1)):
         part = region.where(Constraint(on * sign, ">="))
         if (below := prove_sign(part, poly, strict, cells // 2)) is None:
