@@ -247,6 +247,10 @@ class _Attempt:
         return min(found, key=_length, default=None)
 
     def _proved(self) -> Proved:
+        return Proved(self.problem.claim, self.problem.domain, self._proof)
+
+    def _proof(self) -> dict[str, Any]:
+        """The certificate of a proof."""
         problem = self.problem
         joined, entry = self.joint
         entries = [entry] if joined else []
@@ -258,15 +262,22 @@ class _Attempt:
             content["roots"] = root_entries(problem)
         if self.derived:
             content["derived"] = self.derived
-        return Proved(problem.claim, problem.domain, _sealed(content))
+        return _sealed(content)
 
     def _refuted(self, witness: dict[sp.Symbol, sp.Rational]) -> Refuted:
         problem = self.problem
-        content = {
-            **_header(problem, "refuted"),
-            "witness": {text_of(symbol): str(value) for symbol, value in witness.items()},
-        }
-        return Refuted(problem.claim, problem.domain, witness, _sealed(content))
+        return Refuted(
+            problem.claim, problem.domain, witness, lambda: _counterexample(problem, witness)
+        )
+
+
+def _counterexample(problem: Problem, witness: dict[sp.Symbol, sp.Rational]) -> dict[str, Any]:
+    """The certificate of a refutation."""
+    content = {
+        **_header(problem, "refuted"),
+        "witness": {text_of(symbol): str(value) for symbol, value in witness.items()},
+    }
+    return _sealed(content)
 
 
 def _irreducible(polys: Iterable[fmpz_mpoly]) -> list[fmpz_mpoly]:

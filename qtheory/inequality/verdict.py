@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import sympy as sp
@@ -11,6 +12,14 @@ from sympy.core.relational import Relational
 
 from qtheory.arithmetic import relation
 from qtheory.domain import Domain
+
+Evidence = Mapping[str, Any] | Callable[[], Mapping[str, Any]]
+"""A certificate, or what writes it: formulas are printed only when somebody wants to read them."""
+
+
+def written(evidence: Evidence) -> dict[str, Any]:
+    """The certificate itself."""
+    return dict(evidence() if callable(evidence) else evidence)
 
 
 @dataclass(frozen=True)
@@ -26,7 +35,10 @@ class Verdict:
     def __getstate__(self) -> dict[str, Any]:
         # SymPy evaluates a relation that it unpickles, so the sides travel apart
         sides = self.claim.lhs, self.claim.rel_op, self.claim.rhs
-        return {**vars(self), "claim": sides}
+        state = {**vars(self), "claim": sides}
+        if isinstance(self, (Proved, Refuted)):
+            state["evidence"] = self.certificate
+        return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update({**state, "claim": relation(*state["claim"])})
@@ -47,9 +59,14 @@ class Verdict:
 class Proved(Verdict):
     """The claim holds at every point of the domain; `qtheory.check` accepts the certificate."""
 
-    certificate: Mapping[str, Any] = field(repr=False, compare=False)
+    evidence: Evidence = field(repr=False, compare=False)
 
     verdict: ClassVar[str] = "proved"
+
+    @cached_property
+    def certificate(self) -> dict[str, Any]:
+        """The proof as data, written when it is first asked for."""
+        return written(self.evidence)
 
 
 @dataclass(frozen=True)
@@ -57,9 +74,14 @@ class Refuted(Verdict):
     """The claim fails at the witness, a rational point of the domain."""
 
     witness: Mapping[sp.Symbol, sp.Rational]
-    certificate: Mapping[str, Any] = field(repr=False, compare=False)
+    evidence: Evidence = field(repr=False, compare=False)
 
     verdict: ClassVar[str] = "refuted"
+
+    @cached_property
+    def certificate(self) -> dict[str, Any]:
+        """The witness as data, written when it is first asked for."""
+        return written(self.evidence)
 
     def __str__(self) -> str:
         point = ", ".join(f"{symbol} = {value}" for symbol, value in self.witness.items())
