@@ -35,7 +35,15 @@ class Enclosure:
         return self.lower == self.upper
 
     def __str__(self) -> str:
-        return decimal_digits(self.lower, self.upper, self.digits)
+        try:
+            return decimal_digits(self.lower, self.upper, self.digits)
+        except DomainError:
+            # next to a short decimal, such as 1, the ends agree on no digit
+            middle = (self.lower + self.upper) / 2
+            near = Fraction(round(middle * 10**self.digits), 10**self.digits)
+            radius = max(abs(self.upper - near), abs(self.lower - near))
+            size = _decimal_exponent(radius) + 1
+            return f"{decimal_digits(near, near, self.digits) if near else 0} +- 1e{size}"
 
     def __float__(self) -> float:
         return float((self.lower + self.upper) / 2)

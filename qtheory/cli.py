@@ -1,4 +1,4 @@
-"""The command line: verify | systems | show | evaluate | prove | check.
+"""The command line: verify, systems, show, evaluate, prove, bound, identities, enclose, check.
 
 Exit status: 0 when the question was answered, 1 when `verify` finds a verdict that is not the
 declared one, 2 for bad input or a rejected certificate, 130 after an interrupt.
@@ -13,7 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from qtheory.drift_commands import add_drift_commands
 from qtheory.errors import QTheoryError
+from qtheory.output import write
 
 if TYPE_CHECKING:
     from qtheory.systems import Formula, System
@@ -75,20 +77,13 @@ def _parser() -> argparse.ArgumentParser:
     prove.add_argument("--smtlib", metavar="FILE", help="write the negated claim as SMT-LIB 2")
     prove.set_defaults(run=_prove)
 
+    add_drift_commands(commands)
+
     check = commands.add_parser("check", help="check certificates, independently of the prover")
     check.add_argument("certificate", nargs="+", help="JSON files of prove or verify")
     check.add_argument("-v", "--verbose", action="store_true", help="show what was checked")
     check.set_defaults(run=_check)
     return parser
-
-
-def _write(file: str, text: str) -> None:
-    if file == "-":
-        print(text)
-    else:
-        path = Path(file)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text + "\n")
 
 
 def _verify(options: argparse.Namespace) -> int:
@@ -125,11 +120,11 @@ def _write_reports(options: argparse.Namespace, outcomes: list[Outcome]) -> None
     from qtheory.theorems.report import as_json, write_certificates
 
     if options.json:
-        _write(options.json, json.dumps(as_json(outcomes), indent=1))
+        write(options.json, json.dumps(as_json(outcomes), indent=1))
     if options.latex:
         from qtheory.theorems.document import document
 
-        _write(options.latex, document(outcomes))
+        write(options.latex, document(outcomes))
     if options.certificates:
         write_certificates(outcomes, options.certificates)
 
@@ -196,7 +191,7 @@ def _evaluate(options: argparse.Namespace) -> int:
             "lower": str(value.lower),
             "upper": str(value.upper),
         }
-        _write(options.json, json.dumps(data, indent=1))
+        write(options.json, json.dumps(data, indent=1))
     if options.json != "-":
         print(value)
     return 0
@@ -234,7 +229,7 @@ def _prove(options: argparse.Namespace) -> int:
     domain = Domain(options.given) if options.given.strip() else Domain()
     verdict = prove(options.claim, domain, cells=options.cells)
     if options.smtlib:
-        _write(options.smtlib, smtlib(verdict))
+        write(options.smtlib, smtlib(verdict))
     if options.json:
         data: dict[str, Any] = {
             "verdict": verdict.verdict,
@@ -248,7 +243,7 @@ def _prove(options: argparse.Namespace) -> int:
             data["tried"] = list(verdict.tried)
         if isinstance(verdict, (Proved, Refuted)):
             data["certificate"] = verdict.certificate
-        _write(options.json, json.dumps(data, indent=1))
+        write(options.json, json.dumps(data, indent=1))
     if options.json != "-":
         print(verdict)
     return 0

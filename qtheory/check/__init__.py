@@ -91,6 +91,10 @@ def _check(certificate: Mapping[str, Any]) -> str:
         return _check_witness(certificate)
     if certificate["verdict"] == "proved" and certificate.get("kind") == "drift":
         return check_drift(certificate)
+    if certificate["verdict"] == "proved" and certificate.get("kind") == "enclosure":
+        from qtheory.check.enclosure import check_enclosure
+
+        return check_enclosure(certificate)
     if certificate["verdict"] == "proved":
         return _check_proof(certificate)
     raise CertificateError("certificate rejected: the verdict is neither proved nor refuted")

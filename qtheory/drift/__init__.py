@@ -1,6 +1,7 @@
 """Drifts of test functions: identities, bounds and stability, each with its proof."""
 
 from qtheory.drift.certificate import DriftCertificate, Mean
+from qtheory.drift.enclosure import Enclosed, enclose
 from qtheory.drift.foster import Foster, foster
 from qtheory.drift.identities import Identities, identities
 from qtheory.drift.operator import Drift, drift
@@ -12,6 +13,7 @@ from qtheory.drift.search import (
     NotShownError,
     bound_by,
     bounds,
+    each_bound,
     moment_certificate,
 )
 
@@ -20,6 +22,7 @@ __all__ = [
     "ClosedForms",
     "Drift",
     "DriftCertificate",
+    "Enclosed",
     "Foster",
     "Identities",
     "Mean",
@@ -29,6 +32,8 @@ __all__ = [
     "bounds",
     "drift",
     "drift_proof_latex",
+    "each_bound",
+    "enclose",
     "foster",
     "identities",
     "moment_certificate",

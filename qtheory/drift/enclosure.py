@@ -16,26 +16,19 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
-from sympy.core.relational import Relational
 
-from qtheory.arithmetic import Ring, exact, text_of, values_by_name
+from qtheory.arithmetic import text_of, values_by_name
 from qtheory.balls import Enclosure, decimal_digits
 from qtheory.check import FORMAT, digest
 from qtheory.check.enclosure import claim
-from qtheory.drift.exponential import (
-    Chain,
-    ExponentialMoment,
-    State,
-    chain_at,
-    exponential_moment,
-    largest_exit_rate,
-)
+from qtheory.drift.chain import Chain, State, chain_at
+from qtheory.drift.exponential import ExponentialMoment, largest_exit_rate
+from qtheory.drift.exponential_search import exponential_moment
+from qtheory.drift.pieces import Piece, pieces
 from qtheory.drift.window import Poisson, PrecisionError, Solution, level_window
-from qtheory.errors import DomainError, ExpressionError, ModelError
+from qtheory.errors import DomainError
 from qtheory.model import Interval, Model
-from qtheory.model.guards import guard_intervals
 from qtheory.model.lattice import Window, polynomial_values
-from qtheory.model.regions import split
 from qtheory.text import text_name
 
 if TYPE_CHECKING:
@@ -93,15 +86,13 @@ class Enclosed:
             text = decimal_digits(lower, upper, digits)
         except DomainError:
             text = ""
-        if sum(c.isdigit() for c in text.split("e")[0].lstrip("-0.")) >= digits:
+        proven = sum(c.isdigit() for c in text.split("e")[0].lstrip("-0."))
+        if proven >= digits or self.value.is_exact:
             return text
-        radius = (upper - lower) / 2
-        places = max(-floor(log(radius) / log(10)), 0) if radius else digits
+        places = _places(upper - lower)
         centre = Fraction(round((lower + upper) / 2 * 10**places), 10**places)
         radius = max(upper - centre, centre - lower)
-        sign = "-" if centre < 0 else ""
-        whole, part = divmod(abs(centre.numerator) * 10**places // centre.denominator, 10**places)
-        return f"{sign}{whole}.{part:0{places}} +- {float(radius) * 1.01:.0e}"
+        return f"{_decimal(centre, places)} +- 1e-{_places(radius)}"
 
     @cached_property
     def certificate(self) -> dict[str, Any]:
@@ -162,37 +153,172 @@ def enclose(
     clock = [perf_counter()]
     chain = chain_at(model, at)
     values = values_by_name(at)
-    pieces = _pieces(model, sp.sympify(function), values)
+    parts = pieces(model, sp.sympify(function), values)
     moment = exponential_moment(model, at, digits)
-    problem = _Problem(chain, pieces, moment, largest_exit_rate(chain, moment))
+    problem = _Problem(chain, parts, moment, largest_exit_rate(chain, moment))
     clock.append(perf_counter())
 
-    top, solution, lower, upper = problem.solve(Fraction(1, 10**ROUGH), None)
+    found = problem.solve(Fraction(1, 10**ROUGH), None)
     for _ in range(ATTEMPTS):
-        centre, radius = (lower + upper) / 2, (upper - lower) / 2
-        size = abs(centre) if abs(centre) > 2 * radius else Fraction(1)
+        size = abs(found.centre) if abs(found.centre) > 2 * found.radius else Fraction(1)
         wanted = size / 10 ** (digits + 2)
-        if radius <= wanted and size != 1 or radius <= Fraction(1, 10 ** (digits + 2)):
+        if found.radius <= wanted:
             break
-        top, solution, lower, upper = problem.solve(wanted / 2, solution)
+        found = problem.solve(wanted, found)
+    else:
+        raise PrecisionError(f"{digits} digits are out of reach: ask for fewer")
     clock.append(perf_counter())
     return Enclosed(
         model,
         sp.sympify(function),
         values,
-        Enclosure(lower, upper, digits),
+        Enclosure(*_outward(found.centre, found.radius, digits), digits),
         moment,
-        top,
-        solution,
-        pieces,
+        found.top,
+        found.solution,
+        parts,
         {"moment": clock[1] - clock[0], "window": clock[2] - clock[1]},
     )
 
 
 @dataclass(frozen=True)
-class Piece:
-    """f on a box of states: its text, and its terms with the values of the parameters."""
+class _Attempt:
+    """The solution on one window, and E[f] = centre +- radius that follows from it."""
 
-    box: tuple[Interval, ...]
-    text: str
-    terms: Mapping[State, Fraction]
+    top: int
+    solution: Solution
+    centre: Fraction
+    radius: Fraction
+
+
+@dataclass(frozen=True)
+class _Problem:
+    chain: Chain
+    pieces: tuple[Piece, ...]
+    moment: ExponentialMoment
+    fastest: Fraction
+
+    def solve(self, wanted: Fraction, previous: _Attempt | None) -> _Attempt:
+        """E[f] up to about `wanted`; a previous attempt tells how large h will be."""
+        top = self._top(wanted / 2, previous)
+        window = level_window(self.chain, self.moment.weights, top)
+        cost, below = self._cost(window)
+        solution = Poisson(self.chain, window, cost, below).solve(wanted / 8)
+        # the window has less than all of the mass: the sign of the residual there may not help
+        least, greatest = min(solution.least, Fraction(0)), max(solution.greatest, Fraction(0))
+        gain = Fraction(solution.gain, 2**solution.scale)
+        spread = Fraction(0)
+        if self.chain.directions:
+            total = self._largest(top + 1) + abs(gain) + self.fastest * solution.height
+            spread = self.moment.bound * total / self.moment.base ** (top + 1)
+        return _Attempt(
+            top, solution, gain + (least + greatest) / 2, spread + (greatest - least) / 2
+        )
+
+    @cached_property
+    def monomials(self) -> dict[State, Fraction]:
+        """The largest coefficient of each monomial of f, over the pieces."""
+        found: dict[State, Fraction] = {}
+        for piece in self.pieces:
+            for exponents, coefficient in piece.terms.items():
+                found[exponents] = max(found.get(exponents, Fraction(0)), abs(coefficient))
+        return found
+
+    @property
+    def degree(self) -> int:
+        return max((sum(exponents) for exponents in self.monomials), default=0)
+
+    def _largest(self, level: int) -> Fraction:
+        """A bound on |f| at level l that grows at most by ((l + 1)/l)^degree per level."""
+        sizes = [
+            max(
+                Fraction(level, weight) if end is None else Fraction(abs(end))
+                for end, weight in zip(ends, pair, strict=True)
+            )
+            for ends, pair in zip(self.chain.ranges, self.moment.weights, strict=True)
+        ]
+        return sum(
+            (
+                coefficient * prod(size**e for size, e in zip(sizes, exponents, strict=True))
+                for exponents, coefficient in self.monomials.items()
+            ),
+            Fraction(0),
+        )
+
+    def _top(self, wanted: Fraction, previous: _Attempt | None) -> int:
+        """The level up to which a window leaves no more than `wanted` outside, by an estimate."""
+        if not self.chain.directions:
+            return 0
+        rate = log(self.moment.base)
+        # beyond this level base^l grows faster than f
+        least = top = ceil(self.degree / rate) + 1
+        for _ in range(6):
+            total = 1 + float(self._largest(top + 1))
+            if previous is None:
+                total *= 1 + float(self.fastest) * (top * rate) ** 2
+            else:
+                grown = (top / previous.top) ** (self.degree + 1)
+                total += 2 * grown * float(self.fastest * previous.solution.height)
+            digits = log(wanted.denominator) - log(wanted.numerator)
+            top = max(least, ceil((log(total) + log(self.moment.bound) + digits) / rate))
+        return top
+
+    def _cost(self, window: Window) -> tuple[np.ndarray, int]:
+        """f on the window as integers over a common denominator."""
+        import numpy as np
+
+        below = lcm(*(c.denominator for piece in self.pieces for c in piece.terms.values()))
+        states = window.coordinates
+        found = np.zeros(len(states), dtype=object)
+        free = np.ones(len(states), dtype=bool)
+        for piece in self.pieces:
+            here = free.copy()
+            for values, (low, high) in zip(states.T, piece.box, strict=True):
+                here &= (values >= (values if low is None else low)) & (
+                    values <= (values if high is None else high)
+                )
+            if here.any():
+                terms = {e: int(c * below) for e, c in piece.terms.items()}
+                found[here] = polynomial_values(terms, states[here])
+            free &= ~here
+        return found, below
+
+
+def _outward(centre: Fraction, radius: Fraction, digits: int) -> tuple[Fraction, Fraction]:
+    """Decimals around an interval, of two more places than its width has."""
+    places = _places(radius) + 3 if radius else digits + 4
+    unit = Fraction(1, 10**places)
+    return floor((centre - radius) / unit) * unit, ceil((centre + radius) / unit) * unit
+
+
+def _places(width: Fraction) -> int:
+    """The most decimal places of which one unit is no less than a width below 1."""
+    places = 0
+    while width * 10 ** (places + 1) <= 1:
+        places += 1
+    return places
+
+
+def _decimal(value: Fraction, places: int = 0) -> str:
+    """A number with finitely many decimals, all of them and at least so many."""
+    while (value * 10**places).denominator != 1:
+        places += 1
+    whole, part = divmod(abs(int(value * 10**places)), 10**places)
+    return f"{'-' if value < 0 else ''}{whole}" + (f".{part:0{places}}" if places else "")
+
+
+def _box_data(box: Sequence[Interval]) -> list[list[int | None]]:
+    return [list(part) for part in box]
+
+
+def _model_data(model: Model) -> dict[str, Any]:
+    return {
+        "name": model.name,
+        "time": model.time,
+        "state": [text_name(symbol.name) for symbol in model.state],
+        "ranges": _box_data(model.ranges),
+        "transitions": [
+            {"rate": text_of(t.rate), "jump": list(t.jump), "from": _box_data(guard)}
+            for t, guard in zip(model.transitions, model.guards, strict=True)
+        ],
+    }

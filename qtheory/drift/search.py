@@ -7,7 +7,7 @@ over QQ(parameters), and the closed form is proved wherever the other inequaliti
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -107,14 +107,23 @@ def bounds(
     """
     if at is not None:
         return _bounds_at(with_numbers(model, at), cost, layers)
-    ladders = _Ladders(model, cost, layers)
-    sample = _points(model.domain, points)
+    found = list(each_bound(model, cost, layers, points))
     return ClosedForms(
-        tuple(ladders.formulas(">=", sample)),
-        tuple(ladders.formulas("<=", sample)),
+        tuple(c for c in found if c.direction == ">="),
+        tuple(c for c in found if c.direction == "<="),
         layers,
         model.domain,
     )
+
+
+def each_bound(
+    model: Model, cost: Any, layers: int = 0, points: int = 24
+) -> Iterator[DriftCertificate]:
+    """The closed forms of `bounds` one after the other, as they are found."""
+    ladders = _Ladders(model, cost, layers)
+    sample = _points(model.domain, points)
+    for direction in DIRECTIONS:
+        yield from ladders.formulas(direction, sample)
 
 
 def bound_by(
@@ -196,7 +205,7 @@ class _Ladders:
 
     def formulas(
         self, direction: Direction, sample: Sequence[Mapping[str, Fraction]]
-    ) -> list[DriftCertificate]:
+    ) -> Iterator[DriftCertificate]:
         """The closed forms that are optimal at the sample points, most frequent first."""
         found: dict[str, tuple[Weighted, Ratio]] = {}
         times: dict[str, int] = {}
@@ -210,12 +219,10 @@ class _Ladders:
             key = str((bound.num, bound.den))
             found.setdefault(key, (function, bound))
             times[key] = times.get(key, 0) + 1
-        certificates = []
         for key in sorted(found, key=lambda key: -times[key]):
             certificate = self._somewhere(*found[key], direction)
             if certificate is not None:
-                certificates.append(certificate)
-        return certificates
+                yield certificate
 
     def _somewhere(
         self, function: Weighted, bound: Ratio, direction: Direction

@@ -8,12 +8,14 @@ computed exactly, is as small as wanted.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, lcm, log2, prod
 from typing import TYPE_CHECKING, Any
 
-from qtheory.drift.exponential import Chain, Move, State, Weights
+from qtheory.drift.chain import Chain, Move, State
+from qtheory.drift.exponential import Weights
 from qtheory.errors import QTheoryError
 from qtheory.model.lattice import Window
 
@@ -25,6 +27,12 @@ STATES = 3_000_000
 
 HEADROOM = 58
 """Corrections are integers of so many bits, which leaves room for rounding in 64."""
+
+
+INCOMPLETE = 20_000
+"""States of a window in three or more dimensions beyond which its factors would fill up."""
+
+UNREACHED = "the state nearest to zero is not reached from every state"
 
 
 class PrecisionError(QTheoryError):
@@ -41,6 +49,11 @@ class Solution:
     gain: int
     least: Fraction
     greatest: Fraction
+
+    @property
+    def height(self) -> Fraction:
+        """The greatest |h|."""
+        return Fraction(int(abs(self.values).max()), 2**self.scale)
 
 
 def level_window(chain: Chain, weights: Weights, top: int) -> Window:
@@ -110,7 +123,6 @@ class Poisson:
         """Factor -Q on the window without the reference state."""
         import numpy as np
         from scipy.sparse import coo_array
-        from scipy.sparse.linalg import splu
 
         size = len(self.window)
         outflow = np.zeros(size)
@@ -132,25 +144,14 @@ class Poisson:
         ).tocsc()
         self.others = np.flatnonzero(every != self.reference)
         self.row = -matrix.tocsr()[[self.reference], :].toarray()[0, self.others]
-        self.factors = None
-        if len(self.others):
-            try:
-                self.factors = splu(
-                    matrix[self.others][:, self.others],
-                    permc_spec="MMD_AT_PLUS_A",
-                    diag_pivot_thresh=0.0,
-                    options={"SymmetricMode": True},
-                )
-            except RuntimeError:
-                raise PrecisionError(
-                    "the reference state is not reached from every state"
-                ) from None
+        many = len(self.window.bounds) > 2 and size > INCOMPLETE
+        self.solver = _solver(matrix[self.others][:, self.others], incomplete=many)
         # expected hitting times of the reference state
         self.times = self._solve(np.full(size, float(self.denominator)))
         self.cycle = self.denominator + float(self.row @ self.times)
 
     def _solve(self, right: np.ndarray) -> np.ndarray:
-        return self.factors.solve(right[self.others]) if self.factors else right[self.others]
+        return self.solver(right[self.others])
 
     def correction(self, residual: np.ndarray) -> tuple[np.ndarray, float]:
         """The h and g (in floating point) that bring a residual to zero."""
@@ -180,7 +181,7 @@ class Poisson:
         """
         import numpy as np
 
-        wanted = max(ceil(-log2(tolerance)), 0) + 8
+        wanted = (tolerance.denominator // tolerance.numerator).bit_length() + 8
         if max(np.abs(self.cost)) >= 2**HEADROOM:
             raise PrecisionError("the costs on the window are too large for 64 bits")
         scale, residual = 0, self.cost.astype(np.int64)
@@ -189,7 +190,7 @@ class Poisson:
             part, rate = self.correction(residual.astype(float))
             size = max(np.abs(part).max(initial=0.0), abs(rate))
             if not np.isfinite(size):
-                raise PrecisionError("the reference state is not reached from every state")
+                raise PrecisionError(UNREACHED)
             finer = HEADROOM - ceil(log2(size)) if size else wanted
             finer = min(finer, max(wanted - scale, 8))
             if finer < 8:
@@ -200,11 +201,39 @@ class Poisson:
             # exact although sums may wrap around: the result is small, modulo 2^64 it is known
             residual = (residual << finer) + self.drift(step) - _wrapped(self.denominator * lift)
             values, gain = (values << finer) + step, (gain << finer) + lift
-            if scale >= wanted:
+            left = Fraction(int(np.abs(residual).max()), self.denominator << scale)
+            if scale >= wanted and left <= tolerance:
                 break
         exact = (self.cost << scale) + self.drift(values) - self.denominator * gain
         unit = Fraction(1, self.denominator << scale)
         return Solution(self.window, scale, values, gain, exact.min() * unit, exact.max() * unit)
+
+
+def _solver(matrix: Any, incomplete: bool) -> Callable[[np.ndarray], np.ndarray]:
+    """Solves linear systems with an M-matrix, by its factors or by iteration with rough ones."""
+    from scipy.sparse.linalg import LinearOperator, bicgstab, spilu, splu
+
+    if not matrix.shape[0]:
+        return lambda right: right
+    # pivots on the diagonal: minimum degree keeps its order, and an M-matrix needs no others
+    options: dict[str, Any] = {
+        "permc_spec": "MMD_AT_PLUS_A",
+        "diag_pivot_thresh": 0.0,
+        "options": {"SymmetricMode": True},
+    }
+    try:
+        if not incomplete:
+            return splu(matrix, **options).solve
+        rough = spilu(matrix, drop_tol=1e-3, fill_factor=10, **options)
+    except RuntimeError:
+        raise PrecisionError(UNREACHED) from None
+    operator = LinearOperator(matrix.shape, rough.solve)
+
+    def solve(right: np.ndarray) -> np.ndarray:
+        # what the iteration leaves is left to the next refinement
+        return bicgstab(matrix, right, M=operator, rtol=1e-10, maxiter=200)[0]
+
+    return solve
 
 
 def _wrapped(value: int) -> int:
