@@ -7,7 +7,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from qtheory.output import write
+from qtheory.cli.output import write
 
 if TYPE_CHECKING:
     from qtheory.drift import DriftCertificate

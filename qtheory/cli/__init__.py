@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from qtheory.drift_commands import add_drift_commands
+from qtheory.cli.means import add_drift_commands
 from qtheory.errors import QTheoryError
-from qtheory.output import write
+from qtheory.cli.output import write
 
 if TYPE_CHECKING:
     from qtheory.systems import Formula, System
