@@ -41,7 +41,7 @@ CLAIMS: list[tuple[str, str, str, bool]] = [
     ),
     ("shorter queue: load of a queue", "lam*p/2 < mu", QUEUE, True),
     ("shorter queue: drift of an arm", "lam*(1 - p/2) - 2*mu < 0", QUEUE, True),
-    ("shorter queue: bound on imbalance", "lam*(2 - p)/(2*mu*(2*mu - lam*p)) <= 1/mu", QUEUE, True),
+    ("shorter queue: imbalance", "lam*(2 - p)/(2*mu*(2*mu + lam*(2 - p))) < 1/(2*mu)", QUEUE, True),
     ("shorter queue: bound grows with p", "lam/(2*mu - lam) >= lam/(2*mu - lam*p)", QUEUE, True),
     ("shorter queue: quadratic in p", "lam**2*p**2 - 4*lam*mu*p + 4*mu**2 > 0", QUEUE, True),
     ("shorter queue: single server is worse", "1/(mu - lam/2) > 1/(2*mu - lam)", QUEUE, True),

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qtheory.cli.means import add_drift_commands
-from qtheory.errors import QTheoryError
 from qtheory.cli.output import write
+from qtheory.errors import QTheoryError
 
 if TYPE_CHECKING:
     from qtheory.systems import Formula, System

@@ -308,6 +308,12 @@ FORGED = {
         ["x >= 0", "x - 1 >= 0"],
         factor("x - 1", ">", chart(("x", 0, None), cells=[0, 1, "+"])),
     ),
+    # the domain is the one point x = 0
+    "cell that meets the domain at its end": claim_of(
+        "x > 0",
+        ["x >= 0", "1 - x >= 0", "-x >= 0"],
+        factor("x", ">", chart(("x", 0, 1), cells=2)),
+    ),
     "cell outside an equation": claim_of(
         "x > 2",
         ["x >= 0", "x - 1 == 0"],
@@ -334,6 +340,22 @@ FORGED = {
             "x + 1",
             ">",
             {"by": "quadratic", "in": "x", "leading": chart(("y", 0, None)), "discriminant": {}},
+        ),
+        names=("x", "y"),
+    ),
+    # at y = 0, the only point of the domain, 4 A C - B^2 = -4 y is zero and the claim is -1 >= 0
+    "A that vanishes": claim_of(
+        "y*x**2 - 1 >= 0",
+        ["y >= 0", "-y >= 0"],
+        factor(
+            "y*x**2 - 1",
+            ">=",
+            {
+                "by": "quadratic",
+                "in": "x",
+                "leading": chart(("y", 0, None)),
+                "discriminant": chart(("y", None, 1)),
+            },
         ),
         names=("x", "y"),
     ),
