@@ -44,8 +44,8 @@ def test_the_ladder_has_the_published_values(rate, fraction, values):
     at = {"lam": rate, "mu": 1, "p": fraction}
     for layers, (low, high) in enumerate(values):
         found = bounds(sq.model(), COST, layers, at=at)
-        assert float(found.lower.bound) == pytest.approx(low, rel=1.5e-4)
-        assert float(found.upper.bound) == pytest.approx(high, rel=1.5e-4)
+        assert float(found.lower.bound) == pytest.approx(low, rel=3e-4)
+        assert float(found.upper.bound) == pytest.approx(high, rel=3e-4)
         assert found.lower.bound <= found.upper.bound
 
 
