@@ -131,11 +131,11 @@ def bound_by(
 ) -> DriftCertificate:
     """The bound that a given test function V proves: cost + QV <= bound at every state.
 
-    >>> from qtheory.systems import dedicated_streams as ds
-    >>> lam, lam_s, mu, k = ds.lam, ds.lam_s, ds.mu, ds.k
-    >>> V = k**2/(2*(mu - lam)) + k/(2*(mu - lam))
-    >>> print(bound_by(ds.mean_field_model(), k, V, (lam + lam_s)/(mu - lam)))
-    E[k] <= (lambda + lambda_s)/(-lambda + mu)
+    >>> from qtheory.systems import shorter_queue as sq
+    >>> m, d, lam, mu = sq.m, sq.d, sq.lam, sq.mu
+    >>> V = (m**2 + (m + d)**2 + 2*m + d)/(2*mu - lam)
+    >>> print(bound_by(sq.model(), 2*m + d, V, 2*lam/(2*mu - lam)))
+    E[d + 2*m] <= 2*lambda/(-lambda + 2*mu)
 
     Raises `NotShownError` where an inequality is not proved on the domain.
     """
