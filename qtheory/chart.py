@@ -187,7 +187,25 @@ def charts(ring: Ring, constraints: Sequence[Constraint], limit: int = 24) -> li
         found.append(chart)
         if len(found) >= limit:
             break
-    return sorted(found, key=lambda chart: _cost(chart, constraints)) if limit > 1 else found
+    return sorted(found, key=lambda chart: _cost(chart, constraints))
+
+
+def any_chart(ring: Ring, constraints: Sequence[Constraint]) -> Chart:
+    """One chart, found at once: at each step the first variable with bounds in a known order."""
+    chart = Chart(ring)
+    while True:
+        known = chart.variables
+        fallback = None
+        for variable in range(len(ring.names)):
+            steps = [] if variable in known else _steps(chart, variable, constraints)
+            chosen = next((step for step in steps if step.ordered), None)
+            if chosen is not None:
+                break
+            fallback = fallback or next(iter(steps), None)
+        chosen = chosen or fallback
+        if chosen is None:
+            return chart
+        chart = Chart(ring, (*chart.steps, chosen))
 
 
 def _cost(chart: Chart, constraints: Sequence[Constraint]) -> tuple[int, int, int]:
@@ -239,15 +257,16 @@ def _extend(
 def _steps(chart: Chart, variable: int, constraints: Sequence[Constraint]) -> list[Step]:
     """The ways to bound one more variable by constraints in the variables known so far."""
     bounds = _linear_bounds(chart, variable, constraints)
+    if not bounds:
+        return []
     context = chart.ring.context
     one, zero = context.constant(1), context.constant(0)
-    for index, a, b in bounds:
+    for index, a, b, sign in bounds:
         if constraints[index].kind == "==":
-            sign = 1 if chart.sign(a) == ">" else -1
             return [Step(variable, index, index, -b * sign, zero, a * sign, (True, False))]
     bounds.sort(key=lambda bound: constraints[bound[0]].kind != ">")  # of equal bounds, the strict
-    lowers = _undominated(chart, [(i, a, b) for i, a, b in bounds if chart.sign(a) == ">"])
-    uppers = _undominated(chart, [(i, -a, b) for i, a, b in bounds if chart.sign(a) == "<"])
+    lowers = _undominated(chart, [(i, a, b) for i, a, b, sign in bounds if sign > 0])
+    uppers = _undominated(chart, [(i, -a, b) for i, a, b, sign in bounds if sign < 0])
     weak = [constraint.kind == ">=" for constraint in constraints]
     if not lowers:
         return [Step(variable, None, j, c, -one, d, (weak[j], False)) for j, d, c in uppers]
@@ -271,8 +290,8 @@ def _steps(chart: Chart, variable: int, constraints: Sequence[Constraint]) -> li
 
 def _linear_bounds(
     chart: Chart, variable: int, constraints: Sequence[Constraint]
-) -> list[tuple[int, fmpz_mpoly, fmpz_mpoly]]:
-    """The constraints a x + b with a of known sign, as (index, a, b)."""
+) -> list[tuple[int, fmpz_mpoly, fmpz_mpoly, int]]:
+    """The constraints a x + b with a of known sign, as (index, a, b, sign)."""
     known = chart.variables | {variable}
     bounds = []
     for index, constraint in enumerate(constraints):
@@ -280,8 +299,9 @@ def _linear_bounds(
         if degrees[variable] != 1 or any(d > 0 and i not in known for i, d in enumerate(degrees)):
             continue
         b, a = by_power(constraint.poly, variable, chart.ring.context)
-        if chart.sign(a) in (">", "<"):
-            bounds.append((index, a, b))
+        sign = chart.sign(a)
+        if sign in (">", "<"):
+            bounds.append((index, a, b, 1 if sign == ">" else -1))
     return bounds
 
 

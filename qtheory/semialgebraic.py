@@ -11,7 +11,7 @@ from typing import Any
 from flint import fmpq, fmpz_mpoly
 
 from qtheory.arithmetic import Ring
-from qtheory.chart import Chart, Constraint, charts
+from qtheory.chart import Chart, Constraint, any_chart, charts
 
 Point = tuple[fmpq, ...]
 
@@ -30,7 +30,7 @@ class SemialgebraicSet:
 
     @cached_property
     def _any_chart(self) -> Chart:
-        return charts(self.ring, self.constraints, limit=1)[0]
+        return any_chart(self.ring, self.constraints)
 
     def first_charts(self, count: int) -> Iterator[Chart]:
         """One chart that is found at once, then the simplest."""
