@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from qtheory.balls import evaluate
     from qtheory.domain import Domain
+    from qtheory.drift import bound_by, bounds, enclose, foster, identities
     from qtheory.inequality import Open, Proved, Refuted, Supported, prove, smtlib
     from qtheory.inequality.monotone import (
         concave,
@@ -35,11 +36,16 @@ __all__ = [
     "Refuted",
     "Supported",
     "Transition",
+    "bound_by",
+    "bounds",
     "concave",
     "convex",
     "decreasing",
+    "enclose",
     "evaluate",
+    "foster",
     "generator",
+    "identities",
     "increasing",
     "latex",
     "nondecreasing",
@@ -55,6 +61,11 @@ __all__ = [
 
 _HOME = {
     "Domain": "domain",
+    "bound_by": "drift",
+    "bounds": "drift",
+    "enclose": "drift",
+    "foster": "drift",
+    "identities": "drift",
     "Model": "model",
     "Transition": "model",
     "evaluate": "balls",
