@@ -144,9 +144,16 @@ def bound_by(
     table = drift_table(
         model, [t for t, _ in terms], [w for _, w in terms], [t for t, _ in weighted]
     )
+    exact_bound = ring.ratio(bound)
+    try:
+        # an upper bound by a V that is bounded below needs nothing else
+        if direction == "<=":
+            return certify(table, terms, weighted, exact_bound, direction, model.domain)
+    except Undecided:
+        pass
     lemma = moment_certificate(model, cost=cost).data
     try:
-        return certify(table, terms, weighted, ring.ratio(bound), direction, model.domain, lemma)
+        return certify(table, terms, weighted, exact_bound, direction, model.domain, lemma)
     except Undecided as undecided:
         value = ring.factored(undecided.value)
         raise NotShownError(f"{undecided}: {value} is not seen to be nonnegative") from None
