@@ -6,16 +6,8 @@ from qtheory.drift.foster import Foster, foster
 from qtheory.drift.identities import Identities, identities
 from qtheory.drift.operator import Drift, drift
 from qtheory.drift.proof import drift_proof_latex
-from qtheory.drift.search import (
-    Bounds,
-    ClosedForms,
-    NoBoundError,
-    NotShownError,
-    bound_by,
-    bounds,
-    each_bound,
-    moment_certificate,
-)
+from qtheory.drift.search import Bounds, ClosedForms, NotShownError, bound_by, bounds, each_bound
+from qtheory.drift.stability import NoBoundError, moment_certificate
 
 __all__ = [
     "Bounds",

@@ -10,7 +10,7 @@ import sympy as sp
 
 from qtheory.domain import Domain
 from qtheory.drift.certificate import DriftCertificate
-from qtheory.drift.search import moment_certificate
+from qtheory.drift.stability import moment_certificate, scaled_function
 from qtheory.model import Model
 
 
@@ -48,13 +48,21 @@ class Foster:
         return f"QV <= -1 unless {self.finite_set}, V = {self.function}"
 
 
-def foster(model: Model, layers: int = 1) -> Foster:
-    """A quadratic Lyapunov function that proves stability on the whole domain of a model.
+def foster(model: Model, function: Any = None, layers: int = 1) -> Foster:
+    """A proof of stability on the whole domain of a model, by a quadratic Lyapunov function.
 
-    >>> from qtheory.systems import dedicated_streams as ds
+    The function is found, or a given one is scaled so that f + QV <= c for a cost f that grows in
+    every coordinate.
+
+    >>> from qtheory.systems import dedicated_streams as ds, shorter_queue as sq
     >>> print(foster(ds.mean_field_model()).certificate)
     E[k] <= (lambda + lambda_s)/(-lambda + mu)
+    >>> m, d = sq.m, sq.d
+    >>> foster(sq.model(), m**2 + (m + d)**2).domain == sq.domain
+    True
 
-    Raises `NoBoundError` where none is found, as for parameters of an unstable chain.
+    Raises `NoBoundError` where the drift is not seen to be negative outside a finite set.
     """
-    return Foster(moment_certificate(model, layers))
+    if function is None:
+        return Foster(moment_certificate(model, layers))
+    return Foster(scaled_function(model, function))

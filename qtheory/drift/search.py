@@ -7,7 +7,7 @@ over QQ(parameters), and the closed form is proved wherever the other inequaliti
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -15,27 +15,21 @@ from typing import Any
 import sympy as sp
 
 from qtheory.arithmetic import Ratio, Ring, relation
-from qtheory.check import check, digest
 from qtheory.domain import Domain
 from qtheory.drift.certificate import DriftCertificate, SignBook, Undecided, Weighted, certify
 from qtheory.drift.cost import as_terms
 from qtheory.drift.program import (
     Direction,
-    Program,
     Unbounded,
-    Vertex,
     at_point,
     program,
     solve,
 )
-from qtheory.drift.terms import Term, drift_table, ladder
-from qtheory.errors import CertificateError, QTheoryError
-from qtheory.model import Interval, Model, Transition
-from qtheory.model.guards import INTEGERS
-
-
-class NoBoundError(QTheoryError):
-    """No test function of the ladder bounds the cost."""
+from qtheory.drift.stability import NoBoundError, moment_certificate, sample_points
+from qtheory.drift.terms import drift_table, ladder
+from qtheory.drift.vertex import symbolic_solution
+from qtheory.errors import QTheoryError
+from qtheory.model import Model, Transition
 
 
 class NotShownError(QTheoryError):
@@ -121,7 +115,7 @@ def each_bound(
 ) -> Iterator[DriftCertificate]:
     """The closed forms of `bounds` one after the other, as they are found."""
     ladders = _Ladders(model, cost, layers)
-    sample = _points(model.domain, points)
+    sample = sample_points(model.domain, points)
     for direction in DIRECTIONS:
         yield from ladders.formulas(direction, sample)
 
@@ -277,125 +271,3 @@ def with_numbers(model: Model, at: Mapping[Any, Any]) -> Model:
         model.ranges,
         model.name,
     )
-
-
-def moment_certificate(model: Model, layers: int = 1, cost: Any = None) -> DriftCertificate:
-    """A bound on a linear cost by a quadratic W that shows that all moments are finite.
-
-    f + QW <= c, where f grows in every coordinate and W has positive squares: with bounded jumps
-    and rates all stationary moments are finite, for every parameter of the domain. The cost is
-    the sum of the coordinates' absolute values, or the given linear cost.
-
-    Raises `NoBoundError` where none is found, as for an unstable model.
-    """
-    ring = Ring(model.parameters)
-    n = len(model.state)
-    choices = [as_terms(model, cost, ring)] if cost is not None else []
-    choices += [_absolute_values(model, ring, weights) for weights in ([1] * n, range(n, 0, -1))]
-    for extra in range(layers + 1):
-        for terms in choices:
-            table = drift_table(
-                model, [t for t, _ in terms], [w for _, w in terms], ladder(model, 2, extra)
-            )
-            posed = program(table, "<=", positive=True)
-            for point in _points(model.domain):
-                try:
-                    vertex = solve(at_point(posed, point), "<=")
-                    function, bound = symbolic_solution(posed, vertex)
-                    found = certify(table, terms, function, bound, "<=", model.domain)
-                    check(with_moments_of_its_own(found))
-                    return found
-                except (Unbounded, Undecided, CertificateError):
-                    continue
-    raise NoBoundError(
-        f"no quadratic test function with {layers} layers shows that the moments are finite"
-    )
-
-
-def with_moments_of_its_own(certificate: DriftCertificate) -> dict[str, Any]:
-    """The certificate with itself as the lemma that its moments are finite."""
-    content = {**certificate.data, "moments": certificate.data}
-    return {**content, "digest": digest(content)}
-
-
-def _points(domain: Domain, count: int = 6) -> list[dict[str, Fraction]]:
-    if not domain.symbols:
-        return [{}]
-    return [
-        {symbol.name: Fraction(int(v.p), int(v.q)) for symbol, v in point.items()}
-        for point in domain.sample(count, seed=5)
-    ]
-
-
-def _absolute_values(model: Model, ring: Ring, weights: Iterable[int]) -> Weighted:
-    """The sum of weights[i] |x_i| as terms; bounded coordinates do not matter."""
-    found = []
-    for i, ((low, high), weight) in enumerate(zip(model.ranges, weights, strict=True)):
-        powers = tuple(int(j == i) for j in range(len(model.ranges)))
-        for start, end, sign in ((0, None, 1), (None, -1, -1)):
-            if (low if sign < 0 else high) is None:
-                box = [INTEGERS] * len(model.ranges)
-                if low is None and high is None:
-                    box[i] = Interval(start, end)
-                found.append((Term(powers, tuple(box)), ring.integer(sign * weight)))
-    return tuple(found)
-
-
-def symbolic_solution(posed: Program, vertex: Vertex) -> tuple[Weighted, Ratio]:
-    """V and the bound over QQ(parameters) from the tight rows of a vertex.
-
-    Raises `Unbounded` when the rows are dependent as rational functions.
-    """
-    ring = posed.table.ring
-    columns = [j for j in range(posed.width) if j not in vertex.zero]
-    rows: list[list[Ratio]] = []
-    for k in vertex.tight:
-        row = posed.rows[k]
-        entries = dict(row.coefficients)
-        if row.on_bound:
-            entries[posed.width - 1] = ring.integer(row.on_bound)
-        rows.append([*(entries.get(j, ring.zero) for j in columns), row.right])
-    values = _solve_square(rows, ring)
-    solution = dict(zip(columns, values, strict=True))
-    function = tuple(
-        (term, solution[j]) for j, term in enumerate(posed.table.terms) if j in solution
-    )
-    return function, solution.get(posed.width - 1, ring.zero)
-
-
-def _solve_square(rows: list[list[Ratio]], ring: Ring) -> list[Ratio]:
-    """Gauss-Jordan elimination over QQ(parameters), sparse rows and short pivots first."""
-    n = len(rows)
-    order: list[int] = []
-    left = list(range(n))
-    for _ in range(n):
-        candidates = [
-            (sum(not e.num.is_zero() for e in rows[i]), len(rows[i][j].num), i, j)
-            for i in left
-            for j in range(n)
-            if j not in order and not rows[i][j].num.is_zero()
-        ]
-        if not candidates:
-            raise Unbounded("the tight rows are dependent")
-        _, _, i, j = min(candidates)
-        left.remove(i)
-        pivot = rows[i][j]
-        rows[i] = [e / pivot if not e.num.is_zero() else e for e in rows[i]]
-        for k in range(n):
-            factor = rows[k][j]
-            if k != i and not factor.num.is_zero():
-                rows[k] = [
-                    e if p.num.is_zero() else e - factor * p
-                    for e, p in zip(rows[k], rows[i], strict=True)
-                ]
-        order.append(j)
-        rows.append(rows[i])
-    return _read_off(rows[:n], n, ring)
-
-
-def _read_off(rows: Sequence[Sequence[Ratio]], n: int, ring: Ring) -> list[Ratio]:
-    values = [ring.zero] * n
-    for row in rows:
-        j = next(j for j in range(n) if not row[j].num.is_zero())
-        values[j] = row[n]
-    return values
