@@ -15,7 +15,7 @@ import sympy as sp
 from flint import arb, ctx
 
 from qtheory.arithmetic import exact, read, to_fmpq, values_by_name
-from qtheory.errors import DomainError, ExpressionError
+from qtheory.errors import DomainError
 
 MAXIMAL_PRECISION = 1 << 16
 """In bits; beyond it a value is reported as not separable from a singularity."""
@@ -132,7 +132,11 @@ def evaluate(expression: Any, at: Mapping[Any, Any] | None = None, digits: int =
     precision = int(3.33 * digits) + 64
     while precision <= max(MAXIMAL_PRECISION, 8 * digits):
         with ctx.workprec(precision):
-            ball = read(expression, _Balls(values))
+            try:
+                ball = read(expression, _Balls(values))
+            except _UndecidedError:
+                precision *= 2
+                continue
             if ball.is_finite() and (ball.rel_accuracy_bits() > 3.33 * digits + 8):
                 lower, upper = _ends(ball)
                 try:
@@ -160,6 +164,10 @@ def _ends(ball: arb) -> tuple[Fraction, Fraction]:
 
 class _IrrationalError(Exception):
     """The value is not (seen to be) rational: use balls."""
+
+
+class _UndecidedError(Exception):
+    """A case distinction is not decided at the working precision."""
 
 
 class _Choices:
@@ -269,7 +277,7 @@ class _Balls(_Choices):
             return -1
         if value == 0:
             return 0
-        raise ExpressionError("a case distinction cannot be decided at this precision")
+        raise _UndecidedError
 
 
 def perfect_root(value: Fraction) -> Fraction | None:

@@ -135,3 +135,11 @@ def test_perfect_roots(value):
     assert perfect_root(value * value) == value
     root = perfect_root(value)
     assert root is None or root * root == value
+
+
+def test_a_case_is_decided_at_the_precision_it_needs():
+    x = sp.Symbol("x", positive=True)
+    close = sp.Rational(141421356237309504880168872420969807856967187537694, 10**50)
+    value = sp.Piecewise((1, sp.sqrt(x) > close), (2, True)) * sp.sqrt(x)
+    # sqrt(2) exceeds the rational number only in the 51st digit
+    assert str(evaluate(value, {x: 2}, digits=5)) == "1.4142"
