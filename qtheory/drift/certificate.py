@@ -107,10 +107,11 @@ class SignBook:
         elif direction < 0:
             raise Undecided(value, why)
 
-    def condition(self, value: Ratio) -> fmpz_mpoly | None:
-        """What value >= 0 asks of the parameters: a polynomial >= 0, None if it always holds.
+    def condition(self, value: Ratio) -> tuple[fmpz_mpoly, bool] | None:
+        """What is enough for value >= 0: a polynomial >= 0 (> 0 if True), None if it always holds.
 
-        Factors whose signs are known on the domain are left out.
+        Factors whose signs are known on the domain are left out; what the value divides by must
+        not vanish.
         """
         try:
             self.require_nonnegative(value, "")
@@ -121,13 +122,16 @@ class SignBook:
         content, factors = value.num.factor()
         below, divisors = value.den.factor()
         product = value.num.context().constant(1 if (content > 0) == (below > 0) else -1)
+        strict = False
         for factor, times in [*factors, *divisors]:
             sign = self._sign(factor)
-            if sign is not None and sign.strict:
+            divides = any(factor == divisor for divisor, _ in divisors)
+            if sign is not None and (sign.strict or not divides):
                 product *= sign.direction ** int(times)
             else:
                 product *= factor ** (int(times) % 2)
-        return product
+                strict |= divides
+        return product, strict
 
     def require_positive(self, poly: fmpz_mpoly, why: str) -> None:
         """Prove poly > 0 on the domain, else raise `Undecided`."""

@@ -15,6 +15,7 @@ from typing import Any
 import sympy as sp
 
 from qtheory.arithmetic import Ratio, Ring, relation
+from qtheory.balls import evaluate
 from qtheory.domain import Domain
 from qtheory.drift.certificate import DriftCertificate, SignBook, Undecided, Weighted, certify
 from qtheory.drift.cost import as_terms
@@ -29,6 +30,7 @@ from qtheory.drift.stability import NoBoundError, moment_certificate, sample_poi
 from qtheory.drift.terms import drift_table, ladder
 from qtheory.drift.vertex import symbolic_solution
 from qtheory.errors import QTheoryError
+from qtheory.inequality.signs import find_sign
 from qtheory.model import Model, Transition
 
 
@@ -66,6 +68,43 @@ class ClosedForms:
     upper: tuple[DriftCertificate, ...]
     layers: int
     everywhere: Domain
+
+    def best(self, direction: Direction, at: Mapping[Any, Any]) -> DriftCertificate:
+        """The best of the formulas that hold at a point.
+
+        Raises `NoBoundError` where none of them holds.
+        """
+        point = self.everywhere.require(at)
+        certificates = self.upper if direction == "<=" else self.lower
+        held = [c for c in certificates if c.domain.contains(point)]
+        if not held:
+            raise NoBoundError("none of the formulas holds at this point")
+        sign = 1 if direction == "<=" else -1
+        return min(held, key=lambda c: sign * evaluate(c.bound, point).lower)
+
+    def boundaries(self, direction: Direction) -> dict[tuple[int, int], tuple[sp.Expr, ...]]:
+        """Where one formula takes over from another: polynomials that change sign there.
+
+        For each pair of formulas, the factors of their difference that are not seen to keep one
+        sign on the domain. A pair without any has a formula that is better everywhere.
+
+        >>> from qtheory.systems import shorter_queue as sq
+        >>> found = bounds(sq.model(), 2*sq.m + sq.d, layers=0)
+        >>> found.boundaries("<=")[0, 2]
+        (lambda*p - 2*lambda + 2*mu,)
+        """
+        ring = self.everywhere.ring
+        values = [ring.ratio(c.bound) for c in (self.upper if direction == "<=" else self.lower)]
+        found = {}
+        for j, second in enumerate(values):
+            for i, first in enumerate(values[:j]):
+                factors = (first - second).num.factor()[1]
+                found[i, j] = tuple(
+                    ring.expression(factor)
+                    for factor, _ in factors
+                    if find_sign(self.everywhere.region, factor, False, BOUNDARY_CELLS) is None
+                )
+        return found
 
     def __str__(self) -> str:
         lines = []
@@ -178,6 +217,9 @@ def _bounds_at(model: Model, cost: Any, layers: int) -> Bounds:
     )
 
 
+BOUNDARY_CELLS = 40
+"""Cells spent on seeing that a factor of a difference keeps its sign."""
+
 DIRECTIONS: tuple[Direction, Direction] = (">=", "<=")
 
 
@@ -237,7 +279,10 @@ class _Ladders:
             if needed is not None and needed not in conditions:
                 conditions.append(needed)
         ring = domain.ring
-        where = [relation(ring.expression(poly), ">=", sp.Integer(0)) for poly in conditions]
+        where = [
+            relation(ring.expression(poly), ">" if strict else ">=", sp.Integer(0))
+            for poly, strict in conditions
+        ]
         try:
             return self.certified(
                 function, bound, direction, domain.where(*where) if where else domain

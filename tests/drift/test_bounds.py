@@ -246,3 +246,23 @@ def test_moments_of_the_numeric_model():
     model = with_numbers(sq.model(), {"lam": "3/2", "mu": 1, "p": "3/10"})
     assert model.parameters == ()
     check(moment_certificate(model).data)
+
+
+def test_the_regimes_cover_the_domain_at_exact_points():
+    """At any point the best closed form is the exact optimum of the ladder there."""
+    found = bounds(sq.model(), COST, layers=0)
+    points = sq.domain.sample(15, seed=21) + sq.domain.sample(10, seed=22, near_boundary=True)
+    for point in points:
+        exact = bounds(sq.model(), COST, layers=0, at=point)
+        assert found.best("<=", point).bound.subs(point) == exact.upper.bound
+        assert found.best(">=", point).bound.subs(point) == exact.lower.bound
+
+
+def test_the_boundary_between_the_two_upper_bounds_that_hold_everywhere():
+    found = bounds(sq.model(), COST, layers=0)
+    whole = [k for k, c in enumerate(found.upper) if c.domain == sq.domain]
+    assert len(found.upper) == 3
+    assert len(whole) == 2
+    (boundary,) = found.boundaries("<=")[tuple(whole)]
+    stated = (2 - p) * lam**2 + 2 * p * lam * mu - 4 * mu**2
+    assert sp.expand(boundary + stated) == 0 or sp.expand(boundary - stated) == 0
