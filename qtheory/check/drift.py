@@ -151,6 +151,10 @@ class _Chain:
         self.guards = [[_interval(pair) for pair in t["guard"]] for t in model["transitions"]]
         self.rates = [reader.read(t["rate"]) for t in model["transitions"]]
         lengths = {len(self.state), len(self.ranges), *map(len, self.jumps), *map(len, self.guards)}
+        if any(low is not None and high is not None and low > high for low, high in self.ranges):
+            raise CertificateError("certificate rejected: the lattice is empty")
+        if not all(isinstance(x, str) and x.isidentifier() for x in self.state):
+            raise CertificateError("certificate rejected: a state variable is not a name")
         if len(lengths) != 1:
             raise CertificateError("certificate rejected: the model is not of one dimension")
         for jump, guard in zip(self.jumps, self.guards, strict=True):
