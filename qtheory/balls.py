@@ -17,6 +17,8 @@ from flint import arb, ctx
 from qtheory.arithmetic import exact, read, to_fmpq, values_by_name
 from qtheory.errors import DomainError
 
+MAXIMAL_DIGITS = 1000
+
 MAXIMAL_PRECISION = 1 << 16
 """In bits; beyond it a value is reported as not separable from a singularity."""
 
@@ -115,8 +117,8 @@ def evaluate(expression: Any, at: Mapping[Any, Any] | None = None, digits: int =
     parameter without a value, and where a value cannot be told from a singular one;
     `ExpressionError` for a division by zero.
     """
-    if digits < 1:
-        raise DomainError(f"digits must be at least 1, got {digits}")
+    if not 1 <= digits <= MAXIMAL_DIGITS:
+        raise DomainError(f"digits must be from 1 to {MAXIMAL_DIGITS}, got {digits}")
     values = values_by_name(at)
     expression = sp.sympify(expression)
     try:

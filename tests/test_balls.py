@@ -125,7 +125,7 @@ def test_undefined_values(expression, at, error, words):
 
 
 def test_at_least_one_digit():
-    with pytest.raises(DomainError, match="digits must be at least 1, got 0"):
+    with pytest.raises(DomainError, match="digits must be from 1 to 1000, got 0"):
         evaluate(X, {X: 1}, digits=0)
 
 

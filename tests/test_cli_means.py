@@ -86,6 +86,7 @@ def test_a_model_from_a_file(capsys, tmp_path):
         (["bound", "shorter-queue", "x1"], "not symmetric"),
         (["bound", "shorter-queue", "z"], "unknown name z in the cost"),
         (["bound", "shorter-queue", "m +"], "malformed expression"),
+        (["bound", "shorter-queue", "m", "--layers", "-1"], "needs layers >= 0"),
         (["bound", "shorter-queue:other", "m"], "unknown model other"),
         (["bound", "nowhere.py:x", "m"], "no such file"),
         (

@@ -87,7 +87,10 @@ def ladder(model: Model, degree: int, layers: int) -> tuple[Term, ...]:
 
     For L layers and a coordinate that starts at a: 1{x = j}, a <= j < a + L; a coordinate that
     runs over all integers is layered around 0 and split there. Corners are products of layers.
+    Raises `ModelError` for negative layers or a degree below one.
     """
+    if layers < 0 or degree < 1:
+        raise ModelError(f"needs layers >= 0 and a degree >= 1, got {layers} and {degree}")
     n = len(model.state)
     whole = (INTEGERS,) * n
     terms = [Term(p, whole) for p in _monomials(range(n), n, degree) if any(p)]
