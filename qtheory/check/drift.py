@@ -46,7 +46,7 @@ def cost_text(cost: Sequence[Mapping[str, Any]], state: Sequence[str]) -> str:
                 right = "" if high is None else f" <= {high}"
                 factors.append(f"1{{{left}{x}{right}}}")
         parts.append("*".join(factors))
-    return " + ".join(parts)
+    return " + ".join(parts) or "0"
 
 
 def check_drift(certificate: Mapping[str, Any]) -> str:
@@ -67,6 +67,8 @@ def check_drift(certificate: Mapping[str, Any]) -> str:
         raise CertificateError("certificate rejected: the scaled bound is another one")
     if not _is_positive(scale, shown):
         raise CertificateError("certificate rejected: the scale may not be positive")
+    for term in [*cost, *function]:
+        chain.check_term(term)
     for rate in chain.rates:
         _require(rate, shown, "a rate may be negative")
     lemma = certificate.get("moments")
@@ -141,7 +143,7 @@ class _Chain:
     def __init__(self, model: Mapping[str, Any], reader: Functions) -> None:
         self.reader = reader
         self.state: list[str] = model["state"]
-        if set(self.state) & set(reader.names) or len(set(self.state)) != len(self.state):
+        if len({*self.state, *reader.names}) != len(self.state) + len(reader.names):
             raise CertificateError("certificate rejected: a name is declared twice")
         if model["time"] not in ("continuous", "discrete"):
             raise CertificateError("certificate rejected: unknown kind of time")
@@ -162,6 +164,13 @@ class _Chain:
                 here = _meet(here, whole)
                 if not _covers(whole, _shifted(here, step)):
                     raise CertificateError("certificate rejected: a jump leaves the lattice")
+
+    def check_term(self, term: Mapping[str, Any]) -> None:
+        """Well formed, also where its box misses the lattice: a claim shows its text."""
+        self.reader.read(term["times"])
+        powers, box = [_integer(k) for k in term["powers"]], [_interval(b) for b in term["box"]]
+        if not len(powers) == len(box) == len(self.state) or min(powers, default=0) < 0:
+            raise CertificateError("certificate rejected: not a monomial on a box")
 
     def pieces(self, terms: Sequence[Mapping[str, Any]]) -> Iterator[list[tuple[Interval, int]]]:
         """The pieces of the lattice, per coordinate (interval, direction of y)."""

@@ -102,8 +102,8 @@ def _proved_interval(certificate: Mapping[str, Any]) -> tuple[Fraction, Fraction
     least, greatest = _residuals(chain, cost, table, gain, scale)
     centre = Fraction(gain, 2**scale)
     spread = Fraction(0)
-    if any(None in ends for ends in chain.ranges):
-        height = Fraction(max(map(abs, values)), 2**scale)
+    if not _is_whole(table, chain.ranges):
+        height = Fraction(max(map(abs, values), default=0), 2**scale)
         spread = moment.bound * _outside(chain, moment, cost, top, abs(centre) + fastest * height)
     return centre + least - spread, centre + greatest + spread
 
@@ -148,6 +148,7 @@ class _Moment:
 def _read_chain(model: Mapping[str, Any], at: Mapping[str, Any]) -> _Chain:
     names = model["state"]
     _require(len({*names, *at}) == len(names) + len(at) > 0, "a name is declared twice")
+    _require(all(name.isidentifier() for name in [*names, *at]), "not a name")
     reader = Functions(names)
     for name, value in at.items():
         reader.values[name] = reader.number(_rational(value))
@@ -198,6 +199,7 @@ def _check_moment(chain: _Chain, moment: _Moment) -> Fraction:
     for i, (low, high) in enumerate(chain.ranges):
         step = max((abs(jump[i]) for jump, _, _ in chain.moves), default=0)
         ends = [end for _, guard, _ in chain.moves for end in guard[i] if end is not None]
+        ends += [end for end in (low, high) if end is not None]
         first = min([0, moment.box[i][0], *ends]) - step - 1 if low is None else low
         last = max([0, moment.box[i][1], *ends]) + step + 1 if high is None else high
         spans.append((first, last))
@@ -241,6 +243,14 @@ def _window(ranges: Box, weights: Sequence[State], top: int) -> Iterator[State]:
         if left >= 0:
             for rest in _window(ranges[1:], weights[1:], left):
                 yield (x, *rest)
+
+
+def _is_whole(table: Mapping[State, int], ranges: Box) -> bool:
+    """Whether a window holds every state of a lattice."""
+    if any(None in ends for ends in ranges):
+        return False
+    sizes = [high - low + 1 for low, high in ranges if low is not None and high is not None]
+    return len(table) == prod(sizes)
 
 
 def _residuals(

@@ -114,6 +114,40 @@ def test_growth_of_the_lemma_matters(certificates):
         check(certificate)
 
 
+@pytest.mark.parametrize(
+    "term",
+    [
+        {"times": "1000*m) + (0", "powers": [0, 0], "box": [[5, 3], [0, None]]},
+        {"times": "0", "powers": ["2 + 1000*m", 0], "box": [[-3, -1], [0, None]]},
+        {"times": "0", "powers": [-1, 0], "box": [[-3, -1], [0, None]]},
+        {"times": "0", "powers": [True, 0], "box": [[-3, -1], [0, None]]},
+        {"times": "0", "powers": [1.0, 0], "box": [[-3, -1], [0, None]]},
+        {"times": "0", "powers": [1, 0], "box": [[-3, -1]]},
+    ],
+)
+def test_a_term_that_no_state_meets_cannot_change_the_claim(certificates, term):
+    from qtheory.check.drift import cost_text
+
+    for certificate in certificates:
+        forged = {**certificate, "cost": [*certificate["cost"], term]}
+        try:
+            shown = cost_text(forged["cost"], forged["model"]["state"])
+        except ValueError:
+            shown = ""
+        forged["claim"] = f"E[{shown}] {forged['direction']} {forged['bound']}"
+        forged["digest"] = digest(forged)
+        with pytest.raises(CertificateError):
+            check(forged)
+
+
+def test_a_parameter_has_one_value(certificates):
+    for certificate in certificates[:2]:
+        forged = {**certificate, "parameters": [*certificate["parameters"], "lam"]}
+        forged["digest"] = digest(forged)
+        with pytest.raises(CertificateError, match="declared twice"):
+            check(forged)
+
+
 def test_nonsense_is_rejected():
     for junk in ({}, {"kind": "drift"}, {"kind": "drift", "verdict": "proved"}):
         with pytest.raises(CertificateError):

@@ -206,6 +206,74 @@ def test_probabilities_must_not_exceed_one(coin):
         check_enclosure(altered)
 
 
+def handmade(ranges, transitions, window, gain, values, bound):
+    """A certificate of E[n] = gain, with V = 0."""
+    weights = [int(end is None) for end in ranges]
+    return signed(
+        {
+            "format": "qtheory certificate 1",
+            "kind": "enclosure",
+            "verdict": "proved",
+            "model": {
+                "state": ["n"],
+                "ranges": [ranges],
+                "time": "continuous",
+                "transitions": transitions,
+            },
+            "at": {},
+            "cost": [{"on": [ranges], "value": "n"}],
+            "moment": {
+                "base": "2",
+                "weights": [weights],
+                "low": [0],
+                "high": [0],
+                "values": ["0"],
+                "bound": bound,
+            },
+            "window": window,
+            "scale": 0,
+            "gain": gain,
+            "values": values,
+            "lower": str(gain),
+            "upper": str(gain),
+        }
+    )
+
+
+def test_a_window_on_a_finite_chain_need_not_be_all_of_it():
+    moves = [
+        {"rate": "1", "jump": [1], "from": [[0, 4]]},
+        {"rate": "1", "jump": [-1], "from": [[1, 5]]},
+    ]
+    whole = handmade([0, 5], moves, 0, 0, [0, 0, 0, 0, 0, 0], "1")
+    whole = signed({**whole, "lower": "0", "upper": "5"})
+    assert check_enclosure(whole) == "E[n] in [0, 5]"
+    forged = handmade([0, 5], moves, 0, 100, [-100], "64")
+    forged["moment"]["weights"] = [[0, 1]]
+    with pytest.raises(CertificateError, match="is not proved"):
+        check_enclosure(signed(forged))
+    forged = handmade([1, 5], moves[:0], 0, 100, [], "64")
+    forged["moment"]["weights"] = [[0, 1]]
+    with pytest.raises(CertificateError, match="is not proved"):
+        check_enclosure(signed(forged))
+
+
+@pytest.mark.parametrize("ranges", [[100, None], [None, -100]])
+def test_some_state_is_tried_for_the_drift(ranges):
+    gain = ranges[0] or ranges[1]
+    with pytest.raises(CertificateError, match="drift"):
+        check_enclosure(handmade(ranges, [], 100, gain, [0], "0"))
+
+
+def test_names_are_names(shorter_queue):
+    for path, value in [
+        (("model", "state"), ["m", "d == 7] in [0, 0] or E[d"]),
+        (("at",), lambda at: {**at, "nu = 2, x": "1"}),
+    ]:
+        with pytest.raises(CertificateError, match="not a name"):
+            check_enclosure(signed(changed(shorter_queue, path, value)))
+
+
 def test_no_certificate_at_all():
     for nothing in ({}, [], None, "x", {"format": "qtheory certificate 1"}):
         with pytest.raises(CertificateError):
