@@ -37,15 +37,28 @@ class Enclosure:
         return self.lower == self.upper
 
     def __str__(self) -> str:
+        """The digits, all proven; centre and radius next to a shorter decimal, such as 7/5."""
         try:
-            return decimal_digits(self.lower, self.upper, self.digits)
+            text = decimal_digits(self.lower, self.upper, self.digits)
         except DomainError:
-            # next to a short decimal, such as 1, the ends agree on no digit
-            middle = (self.lower + self.upper) / 2
-            near = Fraction(round(middle * 10**self.digits), 10**self.digits)
-            radius = max(abs(self.upper - near), abs(self.lower - near))
-            size = _decimal_exponent(radius) + 1
-            return f"{decimal_digits(near, near, self.digits) if near else 0} +- 1e{size}"
+            text = ""
+        if self.is_exact or significant(text) >= self.digits:
+            return text
+        return self._centred()
+
+    def _centred(self) -> str:
+        """The rounded centre, and a power of ten that its distance from both ends stays below."""
+        size = max(abs(self.lower), abs(self.upper))
+        radius = (self.upper - self.lower) / 2
+        places = min(-_decimal_exponent(radius) - 1, self.digits + 2 - _decimal_exponent(size))
+        places = max(places, 0)
+        scaled = round((self.lower + self.upper) / 2 * 10**places)
+        centre = Fraction(scaled, 10**places)
+        error = max(self.upper - centre, centre - self.lower)
+        digits = str(abs(scaled)).rjust(places + 1, "0")
+        whole, tail = digits[: len(digits) - places], digits[len(digits) - places :]
+        shown = f"{'-' if scaled < 0 else ''}{whole}" + (f".{tail}" if tail else "")
+        return f"{shown} +- 1e{_decimal_exponent(error) + 1}"
 
     def __float__(self) -> float:
         return float((self.lower + self.upper) / 2)
@@ -85,10 +98,19 @@ def decimal_digits(lower: Fraction, upper: Fraction, digits: int) -> str:
     raise DomainError(f"no digit is proven: the value lies in [{float(lower)}, {float(upper)}]")
 
 
+def significant(text: str) -> int:
+    """How many significant digits a decimal shows."""
+    return sum(c.isdigit() for c in text.split("e")[0].lstrip("-0."))
+
+
 def _decimal_exponent(value: Fraction) -> int:
     """The power of ten of the leading digit."""
-    exponent = len(str(value.numerator)) - len(str(value.denominator))
-    return exponent if Fraction(10) ** exponent <= value else exponent - 1
+    exponent = int((value.numerator.bit_length() - value.denominator.bit_length()) * 0.30103)
+    while Fraction(10) ** exponent > value:
+        exponent -= 1
+    while Fraction(10) ** (exponent + 1) <= value:
+        exponent += 1
+    return exponent
 
 
 def _placed(mantissa: str, exponent: int, strip: bool) -> str:
@@ -121,6 +143,12 @@ def evaluate(expression: Any, at: Mapping[Any, Any] | None = None, digits: int =
         raise DomainError(f"digits must be from 1 to {MAXIMAL_DIGITS}, got {digits}")
     values = values_by_name(at)
     expression = sp.sympify(expression)
+    whole = {
+        s: sp.Integer(values[s.name].numerator)
+        for s in expression.free_symbols
+        if s.is_integer and s.name in values and values[s.name].denominator == 1
+    }
+    expression = expression.subs(whole)  # they may stand in exponents
     try:
         value = read(expression, _Exact(values))
         return Enclosure(value, value, digits)
@@ -145,7 +173,8 @@ def evaluate(expression: Any, at: Mapping[Any, Any] | None = None, digits: int =
                     text = decimal_digits(lower, upper, digits)
                 except DomainError:
                     text = ""
-                if sum(c.isdigit() for c in text.split("e")[0].lstrip("-0.")) >= digits:
+                # next to a shorter decimal no precision makes the ends agree
+                if significant(text) >= digits or precision > 12 * digits + 512:
                     return Enclosure(lower, upper, digits)
         precision *= 2
     raise DomainError(f"{expression} cannot be told from a singular value at this point")

@@ -9,7 +9,7 @@ import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qtheory.balls import decimal_digits, evaluate, perfect_root, rational_value
+from qtheory.balls import Enclosure, decimal_digits, evaluate, perfect_root, rational_value
 from qtheory.errors import DomainError, ExpressionError
 
 X, Y = sp.symbols("x y", real=True)
@@ -143,3 +143,29 @@ def test_a_case_is_decided_at_the_precision_it_needs():
     value = sp.Piecewise((1, sp.sqrt(x) > close), (2, True)) * sp.sqrt(x)
     # sqrt(2) exceeds the rational number only in the 51st digit
     assert str(evaluate(value, {x: 2}, digits=5)) == "1.4142"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("7/5", "1.400000000000000000000 +- 1e-21"),
+        ("5/2", "2.500000000000000000000 +- 1e-21"),
+        ("-5/4", "-1.250000000000000000000 +- 1e-21"),
+        ("1", "1.000000000000000000000 +- 1e-21"),
+    ],
+)
+def test_next_to_a_short_decimal_no_proven_digit_is_lost(value, shown):
+    radius = Fraction(1, 10**22)
+    assert str(Enclosure(Fraction(value) - radius, Fraction(value) + radius, 20)) == shown
+
+
+def test_nested_roots_with_a_short_value():
+    found = evaluate(sp.sqrt(3 + 2 * sp.sqrt(X)) - sp.sqrt(X), {X: 2}, digits=20)
+    assert 1 in found
+    assert str(found).startswith("1.0000000000000000000")
+    assert "+- 1e-" in str(found)
+
+
+def test_whole_numbers_may_stand_in_exponents():
+    k = sp.Symbol("k", integer=True, nonnegative=True)
+    assert evaluate(X ** (k - 1), {X: "1/2", k: 3}).lower == Fraction(1, 4)

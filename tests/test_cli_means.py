@@ -124,3 +124,16 @@ def test_models_by_name():
     assert find_model("dedicated-streams:4").state == ds.model(4).state
     assert find_model("dedicated-streams").state == ds.model(2).state
     assert find_model("shorter-queue:bernoulli") == sq.bernoulli_model()
+
+
+def test_conditions_of_a_bound_as_latex(capsys):
+    out = run(capsys, "bound", "shorter-queue", "x1 + x2", "--latex")[1]
+    assert r" \quad \text{if } " in out
+    assert r"\\quad" not in out
+
+
+def test_a_short_decimal_keeps_its_digits(capsys):
+    point = ["--at", "lam=1/2,lam_s=1/5,mu=1", "--digits", "15"]
+    out = run(capsys, "enclose", "dedicated-streams:mean-field", "k", *point)[1]
+    assert out.startswith("1.400000000000000")
+    assert "+- 1e-" in out

@@ -141,7 +141,7 @@ def _shown(certificate: DriftCertificate, model: Model, latex: bool) -> str:
 
     further = _conditions(certificate, model)
     if latex:
-        where = rf" \\quad \\text{{if }} {conditions_latex(further)}" if further else ""
+        where = rf" \quad \text{{if }} {conditions_latex(further)}" if further else ""
         return certificate._repr_latex_().strip("$") + where
     where = f"  if {', '.join(map(text_of, further))}" if further else ""
     left = f"E[{text_of(certificate.cost)}]"

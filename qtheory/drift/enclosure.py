@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from qtheory.arithmetic import text_of, values_by_name
-from qtheory.balls import Enclosure, decimal_digits
+from qtheory.balls import Enclosure
 from qtheory.check import FORMAT, digest
 from qtheory.check.enclosure import claim
 from qtheory.drift.chain import Chain, State, chain_at
@@ -70,29 +70,13 @@ class Enclosed:
         return str(self.certificate["claim"])
 
     def __str__(self) -> str:
-        return f"E[{text_of(self.function)}] = {self._shown}"
+        return f"E[{text_of(self.function)}] = {self.value}"
 
     def _repr_latex_(self) -> str:
         from qtheory.show.latex import latex
 
-        shown = self._shown.replace("+-", r"\pm")
+        shown = str(self.value).replace("+-", r"\pm")
         return rf"$\mathbb{{E}}\left[{latex(self.function)}\right] = {shown}$"
-
-    @property
-    def _shown(self) -> str:
-        """The proven digits; centre and radius where the interval holds a shorter decimal."""
-        lower, upper, digits = self.value.lower, self.value.upper, self.value.digits
-        try:
-            text = decimal_digits(lower, upper, digits)
-        except DomainError:
-            text = ""
-        proven = sum(c.isdigit() for c in text.split("e")[0].lstrip("-0."))
-        if proven >= digits or self.value.is_exact:
-            return text
-        places = _places(upper - lower)
-        centre = Fraction(round((lower + upper) / 2 * 10**places), 10**places)
-        radius = max(upper - centre, centre - lower)
-        return f"{_decimal(centre, places)} +- 1e-{_places(radius)}"
 
     @cached_property
     def certificate(self) -> dict[str, Any]:
