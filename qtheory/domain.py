@@ -141,6 +141,14 @@ class Domain:
             for constraint in self.constraints
         ]
 
+    @cached_property
+    def is_inhabited(self) -> bool:
+        """Whether a point of the domain was found; without one a proof may be vacuous."""
+        try:
+            return bool(self.sample(1) or not self.symbols)
+        except DomainError:
+            return False
+
     def point(self, at: Mapping[Any, Any]) -> dict[sp.Symbol, Fraction]:
         """The point as exact values by symbol; `DomainError` on unknown or missing names."""
         values = values_by_name(at)

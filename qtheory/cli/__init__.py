@@ -225,6 +225,7 @@ def _prove(options: argparse.Namespace) -> int:
     from qtheory.arithmetic import text_of
     from qtheory.domain import Domain
     from qtheory.inequality import Open, Proved, Refuted, prove, smtlib
+    from qtheory.inequality.verdict import VACUOUS
 
     domain = Domain(options.given) if options.given.strip() else Domain()
     verdict = prove(options.claim, domain, cells=options.cells)
@@ -239,6 +240,8 @@ def _prove(options: argparse.Namespace) -> int:
         }
         if isinstance(verdict, Refuted):
             data["witness"] = {text_of(s): str(value) for s, value in verdict.witness.items()}
+        if isinstance(verdict, Proved) and not verdict.domain.is_inhabited:
+            data["remark"] = VACUOUS
         if isinstance(verdict, Open):
             data["tried"] = list(verdict.tried)
         if isinstance(verdict, (Proved, Refuted)):

@@ -17,6 +17,9 @@ Evidence = Mapping[str, Any] | Callable[[], Mapping[str, Any]]
 """A certificate, or what writes it: formulas are printed only when somebody wants to read them."""
 
 
+VACUOUS = "no point of the domain was found: it may be empty"
+
+
 def written(evidence: Evidence) -> dict[str, Any]:
     """The certificate itself."""
     return dict(evidence() if callable(evidence) else evidence)
@@ -62,6 +65,10 @@ class Proved(Verdict):
     evidence: Evidence = field(repr=False, compare=False)
 
     verdict: ClassVar[str] = "proved"
+
+    def __str__(self) -> str:
+        shown = f"proved: {self.claim}"
+        return shown if self.domain.is_inhabited else f"{shown} ({VACUOUS})"
 
     @cached_property
     def certificate(self) -> dict[str, Any]:

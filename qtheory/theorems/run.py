@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from qtheory.errors import DomainError
 from qtheory.inequality import Proved, Refuted, Verdict, combined
+from qtheory.inequality.verdict import VACUOUS
 from qtheory.theorems.collect import Unreadable, collect
 from qtheory.theorems.theorem import Theorem, combined_verdict
 
@@ -50,6 +52,7 @@ def run(theorem: Theorem | Unreadable) -> Outcome:
     started = time.perf_counter()
     try:
         claims = theorem.claims()
+        _require_points(claims)
     except Exception as error:
         seconds = time.perf_counter() - started
         message = f"{type(error).__name__}: {error}"
@@ -71,6 +74,13 @@ def run(theorem: Theorem | Unreadable) -> Outcome:
         claims,
         theorem,
     )
+
+
+def _require_points(claims: Mapping[str, Verdict]) -> None:
+    """A theorem on an empty domain says nothing: that is an error of its file."""
+    for label, verdict in claims.items():
+        if isinstance(verdict, Proved) and not verdict.domain.is_inhabited:
+            raise DomainError(f"{label + ': ' if label else ''}{VACUOUS}")
 
 
 def outcomes(path: str | Path, select: str = "") -> Iterator[Outcome]:

@@ -344,3 +344,11 @@ def test_verdicts_against_z3():
             decided += 1
             assert answer == (z3.unsat if isinstance(verdict, Proved) else z3.sat), verdict
     assert decided > 20
+
+
+def test_a_proof_on_an_empty_domain_says_so():
+    found = prove("x < 0", Domain("x**2 + 1 < 0, y > 0"))
+    assert found.verdict == "proved"
+    assert "it may be empty" in str(found)
+    assert "may be empty" not in str(prove("x < 2", Domain("x < 1")))
+    assert "may be empty" not in str(prove("1 < 2"))

@@ -155,3 +155,16 @@ def interrupted():
     with pytest.raises(KeyboardInterrupt) as info:
         verify(tmp_path)
     assert [outcome.id for outcome in info.value.outcomes] == ["A", "B", "C"]
+
+
+def test_a_theorem_on_an_empty_domain_is_an_error(tmp_path):
+    (tmp_path / "t.py").write_text(
+        "from qtheory import Domain, prove, theorem\n"
+        '@theorem("V")\n'
+        "def vacuous():\n"
+        '    "Nothing is said here."\n'
+        '    return prove("x < 0", Domain("x**2 + 1 < 0, y > 0"))\n'
+    )
+    (outcome,) = verify(tmp_path)
+    assert outcome.verdict == "error"
+    assert "it may be empty" in outcome.error
