@@ -71,7 +71,7 @@ class _Symbolic:
         return sp.Rational(value.numerator, value.denominator)
 
     def symbol(self, name: str) -> sp.Expr:
-        own = symbol_name(name)
+        own = name if name in self.known else symbol_name(name)
         return self.known.get(own) or sp.Symbol(own, real=True)
 
     def sqrt(self, value: sp.Expr) -> sp.Expr:
@@ -153,14 +153,22 @@ def parameters(*expressions: Any) -> tuple[sp.Symbol, ...]:
     return tuple(found[name] for name in sorted(found))
 
 
-def values_by_name(at: Mapping[Any, Any] | None) -> dict[str, Fraction]:
-    """A parameter point keyed by symbol name; keys may be symbols or typed names."""
+def values_by_name(at: Mapping[Any, Any] | None, names: Iterable[str] = ()) -> dict[str, Fraction]:
+    """A parameter point keyed by symbol name; keys may be symbols or typed names.
+
+    A typed name that is one of `names` means that symbol: ``lam`` is short for ``lambda`` only
+    where no symbol is called ``lam``.
+    """
     if not isinstance(at, Mapping | None):
         raise DomainError(f"a point is a mapping from parameters to numbers, got {at}")
-    return {
-        key.name if isinstance(key, sp.Symbol) else symbol_name(str(key)): exact(value)
-        for key, value in (at or {}).items()
-    }
+    own = set(names)
+
+    def name(key: Any) -> str:
+        if isinstance(key, sp.Symbol):
+            return key.name
+        return str(key) if str(key) in own else symbol_name(str(key))
+
+    return {name(key): exact(value) for key, value in (at or {}).items()}
 
 
 def read(expression: Any, algebra: Any) -> Any:

@@ -141,8 +141,8 @@ def evaluate(expression: Any, at: Mapping[Any, Any] | None = None, digits: int =
     """
     if not 1 <= digits <= MAXIMAL_DIGITS:
         raise DomainError(f"digits must be from 1 to {MAXIMAL_DIGITS}, got {digits}")
-    values = values_by_name(at)
     expression = sp.sympify(expression)
+    values = values_by_name(at, [symbol.name for symbol in expression.free_symbols])
     whole = {
         s: sp.Integer(values[s.name].numerator)
         for s in expression.free_symbols

@@ -151,8 +151,8 @@ class Domain:
 
     def point(self, at: Mapping[Any, Any]) -> dict[sp.Symbol, Fraction]:
         """The point as exact values by symbol; `DomainError` on unknown or missing names."""
-        values = values_by_name(at)
         names = {symbol.name for symbol in self.symbols}
+        values = values_by_name(at, names)
         for name in values:
             if name not in names:
                 known = ", ".join(s.name for s in self.symbols) or "none"

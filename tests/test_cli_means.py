@@ -67,12 +67,15 @@ def test_a_model_from_a_file(capsys, tmp_path):
     file.write_text(
         "from sympy import symbols\n"
         "from qtheory import Domain, Model, Transition\n"
-        "a, b = symbols('a b', positive=True)\n"
+        "a, b = symbols('lam b', positive=True)\n"
         "n = symbols('n', integer=True, nonnegative=True)\n"
         "queue = Model(n, Domain(stable=a < b), "
         "[Transition(a, (1,)), Transition(b, (-1,), when=n >= 1)])\n"
     )
-    assert "E[n] <= a/(b - a)" in run(capsys, "bound", f"{file}:queue", "n")[1]
+    assert "E[n] <= lam/(b - lam)" in run(capsys, "bound", f"{file}:queue", "n")[1]
+    at = ["--at", "lam=1/2,b=1"]
+    assert "E[n] <= 1 " in run(capsys, "bound", f"{file}:queue", "n", *at)[1]
+    assert "E[lam*n] <= lam**2/(b - lam)" in run(capsys, "bound", f"{file}:queue", "lam*n")[1]
     status, _, err = run(capsys, "bound", f"{file}:other", "n")
     assert status == 2
     assert "has no Model called other" in err

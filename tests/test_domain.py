@@ -169,3 +169,11 @@ def test_samples_lie_in_the_domain(domain, seed, near_boundary):
 def test_an_empty_domain_has_no_samples():
     with pytest.raises(DomainError, match="no point found"):
         Domain("x > 1, x < 0").sample(1)
+
+
+def test_a_symbol_called_as_it_is_typed_is_found_by_its_name():
+    lam, mu = sp.symbols("lam mu", positive=True)
+    domain = Domain(lam < mu)
+    assert domain.contains({"lam": 1, "mu": 2})
+    assert not domain.contains({"lam": 3, "mu": 2})
+    assert domain.where("2*lam < mu").symbols == (lam, mu)

@@ -49,14 +49,13 @@ def add_drift_commands(commands: Any) -> None:
 def _point(text: str) -> dict[str, Any]:
     from qtheory.arithmetic import exact
     from qtheory.errors import ExpressionError
-    from qtheory.text import symbol_name
 
     point: dict[str, Any] = {}
     for assignment in text.split(","):
         name, equals, value = assignment.partition("=")
         if not equals:
             raise ExpressionError(f"expected NAME=VALUE, got {assignment!r}")
-        point[symbol_name(name.strip())] = exact(value)
+        point[name.strip()] = exact(value)
     return point
 
 

@@ -136,7 +136,7 @@ def enclose(
         raise DomainError(f"digits must be at least 1, got {digits}")
     clock = [perf_counter()]
     chain = chain_at(model, at)
-    values = values_by_name(at)
+    values = values_by_name(at, [symbol.name for symbol in model.parameters])
     parts = pieces(model, sp.sympify(function), values)
     moment = exponential_moment(model, at, digits)
     problem = _Problem(chain, parts, moment, largest_exit_rate(chain, moment))

@@ -62,7 +62,7 @@ def table_at(table: RateTable, at: Mapping[Any, Any]) -> RateTable:
 
     `DomainError` for unknown or missing parameters and where a rate is negative or undefined.
     """
-    values = values_by_name(at)
+    values = values_by_name(at, table.ring.names)
     unknown = [name for name in values if name not in table.ring.names]
     if unknown:
         known = ", ".join(table.ring.names) or "none"

@@ -176,7 +176,7 @@ class ExactLaw:
         >>> print(law.evaluate(lambda state: sp.sqrt(2) ** state, {"a": 1, "b": 1}, digits=20))
         1.2071067811865475244
         """
-        values = values_by_name(at)
+        values = values_by_name(at, self.ring.names)
         law = self.at({name: values[name] for name in self.ring.names if name in values})
         mean = sp.Add(
             *(
@@ -218,7 +218,7 @@ class ExactLaw:
         return ExactLaw(self.states, ring, primitive(weights), self.variables)
 
     def _known(self, point: Mapping[Any, Any]) -> dict[str, Fraction]:
-        values = values_by_name(point)
+        values = values_by_name(point, self.ring.names)
         for name in values:
             if name not in self.ring.names:
                 known = ", ".join(self.ring.names) or "none"

@@ -75,7 +75,7 @@ def read_cost(model: Model, text: str) -> sp.Expr:
         text = re.sub(rf"\bmin(?:{pair})", "m", text)
         difference = r"x_1\s*-\s*x_2|x_2\s*-\s*x_1"
         text = re.sub(rf"\|\s*(?:{difference})\s*\||\babs\(\s*(?:{difference})\s*\)", gap, text)
-    cost = formula(text, (*model.state, *lengths))
+    cost = formula(text, (*model.state, *model.parameters, *lengths))
     for k in range(len(lengths) - 1):
         swap = {lengths[k]: lengths[k + 1], lengths[k + 1]: lengths[k]}
         if sp.expand(cost.subs(swap, simultaneous=True) - cost) != 0:
@@ -89,7 +89,7 @@ def read_cost(model: Model, text: str) -> sp.Expr:
 
 
 def _in_state(model: Model, text: str) -> sp.Expr:
-    return _known(model, formula(text, model.state))
+    return _known(model, formula(text, (*model.state, *model.parameters)))
 
 
 def _known(model: Model, cost: sp.Expr) -> sp.Expr:

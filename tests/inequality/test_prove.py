@@ -352,3 +352,11 @@ def test_a_proof_on_an_empty_domain_says_so():
     assert "it may be empty" in str(found)
     assert "may be empty" not in str(prove("x < 2", Domain("x < 1")))
     assert "may be empty" not in str(prove("1 < 2"))
+
+
+def test_text_names_the_symbols_of_the_domain():
+    lam, mu = sp.symbols("lam mu", positive=True)
+    found = prove("lam < 2*mu", Domain(lam < mu))
+    assert found.verdict == "proved"
+    assert found.claim.free_symbols == {lam, mu}
+    check(found.certificate)
