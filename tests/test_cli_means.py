@@ -112,21 +112,21 @@ def test_bad_input_is_one_line_and_status_2(capsys, arguments, message):
 def test_costs_in_the_queues_that_a_model_lumps():
     m, d = sq.m, sq.d
     chain = sq.model()
-    assert read_cost(chain, "x1**2 + x2**2") == sp.expand(m**2 + (m + d) ** 2)
-    assert read_cost(chain, "max(x1, x2) - min(x2, x1)") == d
-    assert read_cost(chain, "abs(x2 - x1)") == d
+    assert read_cost(chain, "x1**2 + x2**2", True) == sp.expand(m**2 + (m + d) ** 2)
+    assert read_cost(chain, "max(x1, x2) - min(x2, x1)", True) == d
+    assert read_cost(chain, "abs(x2 - x1)", True) == d
     three = ds.model(3)
     g0, g1, g2 = three.state
-    assert sp.expand(read_cost(three, "x1 + x2 + x3") - (3 * g0 + 2 * g1 + g2)) == 0
+    assert sp.expand(read_cost(three, "x1 + x2 + x3", True) - (3 * g0 + 2 * g1 + g2)) == 0
     assert read_cost(sq.bernoulli_model(), "x1") == sq.x1
     with pytest.raises(ModelError, match="are not coordinates of this model"):
         read_cost(sq.targeted_model(), "x1 + x2")
 
 
 def test_models_by_name():
-    assert find_model("dedicated-streams:4").state == ds.model(4).state
-    assert find_model("dedicated-streams").state == ds.model(2).state
-    assert find_model("shorter-queue:bernoulli") == sq.bernoulli_model()
+    assert find_model("dedicated-streams:4").model.state == ds.model(4).state
+    assert find_model("dedicated-streams").model.state == ds.model(2).state
+    assert find_model("shorter-queue:bernoulli").model == sq.bernoulli_model()
 
 
 def test_conditions_of_a_bound_as_latex(capsys):
@@ -140,3 +140,39 @@ def test_a_short_decimal_keeps_its_digits(capsys):
     out = run(capsys, "enclose", "dedicated-streams:mean-field", "k", *point)[1]
     assert out.startswith("1.400000000000000")
     assert "+- 1e-" in out
+
+
+def test_check_reads_what_the_commands_write(capsys, tmp_path):
+    at = ["--at", "lam=1,mu=1,p=0"]
+    for command in (
+        ["bound", "shorter-queue", "x1 + x2", *at],
+        ["bound", "dedicated-streams:mean-field", "k"],
+        ["enclose", "shorter-queue", "x1 + x2", *at, "--digits", "8"],
+    ):
+        file = tmp_path / "out.json"
+        assert run(capsys, *command, "--json", str(file))[0] == 0
+        status, out, _ = run(capsys, "check", str(file))
+        assert status == 0
+        assert out.startswith("proved")
+        data = json.loads(file.read_text())
+        inner = data.get("upper", data)
+        inner = inner["cells"][0] if isinstance(inner, dict) and "cells" in inner else inner
+        inner = inner if "certificate" in inner else data
+        inner["certificate"].pop("format")
+        file.write_text(json.dumps(data))
+        assert run(capsys, "check", str(file))[0] == 2
+    file.write_text("{}")
+    assert "no certificate in this file" in run(capsys, "check", str(file))[2]
+
+
+def test_show_takes_the_same_model_names(capsys):
+    assert "delta" in run(capsys, "show", "shorter-queue:targeted")[1]
+    assert "g_2" in run(capsys, "show", "dedicated-streams:3")[1]
+    assert "takes no number" in run(capsys, "show", "shorter-queue:3")[2]
+
+
+def test_a_model_of_ones_own_is_not_taken_for_lumped_queues():
+    m, d = sp.symbols("m d", integer=True, nonnegative=True)
+    with pytest.raises(ModelError, match="are not coordinates of this model"):
+        read_cost(sq.model(), "x1 + x2", sorted_lengths=False)
+    assert read_cost(sq.model(), "m + d") == m + d

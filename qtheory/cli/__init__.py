@@ -1,7 +1,8 @@
 """The command line: verify, systems, show, evaluate, prove, bound, identities, enclose, check.
 
-Exit status: 0 when the question was answered, 1 when `verify` finds a verdict that is not the
-declared one, 2 for bad input or a rejected certificate, 130 after an interrupt.
+Exit status: 0 when there is an answer (of `prove`, also that a claim is open), 1 when `verify`
+finds a verdict that is not the declared one, 2 for bad input or a rejected certificate, 130 after
+an interrupt.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -145,16 +146,18 @@ def _systems(options: argparse.Namespace) -> int:
 def _show(options: argparse.Namespace) -> int:
     from qtheory.arithmetic import text_of
     from qtheory.systems import system
+    from qtheory.systems.coordinates import find_model
 
-    found = system(options.system)
-    if options.name is None:
+    place, _, which = options.system.partition(":")
+    found = system(place)
+    name = options.name
+    if which or name in found.models:
+        model = find_model(options.system if which else f"{place}:{name}").model
+        print(model.latex() if options.latex else model)
+    elif name is None:
         _show_system(found, options.latex)
-    elif options.name in found.models:
-        model = found.models[options.name]
-        built = model(2) if options.name == "finite" else model()
-        print(built.latex() if options.latex else built)
     else:
-        formula = found.formula(options.name)
+        formula = found.formula(name)
         if options.latex:
             print(formula.latex())
         else:
@@ -275,17 +278,28 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _certificates(data: Any) -> list[Any]:
-    """The certificates in a certificate file, or in what prove and verify write as JSON."""
+    """The certificates in a file: one alone, or those in the JSON that the commands write."""
     from qtheory.errors import CertificateError
 
-    if isinstance(data, dict) and isinstance(data.get("theorems"), list):
-        inner = [entry.get("certificate") for entry in data["theorems"] if isinstance(entry, dict)]
-        return [certificate for certificate in inner if certificate is not None]
-    if isinstance(data, dict) and "certificate" in data:
-        return [data["certificate"]]
     if not isinstance(data, dict):
         raise CertificateError("certificate rejected: not a JSON object")
-    return [data]
+    found = [data] if "format" in data else list(_enclosed(data))
+    if not found:
+        raise CertificateError("certificate rejected: no certificate in this file")
+    return found
+
+
+def _enclosed(data: Any) -> Iterator[Any]:
+    """What stands under the key ``certificate``, at any depth."""
+    if isinstance(data, dict):
+        for key, value in data.items():
+            if key == "certificate" and value is not None:
+                yield value
+            elif key != "certificate":
+                yield from _enclosed(value)
+    elif isinstance(data, list):
+        for value in data:
+            yield from _enclosed(value)
 
 
 if __name__ == "__main__":

@@ -62,8 +62,8 @@ def _point(text: str) -> dict[str, Any]:
 def _bound(options: argparse.Namespace) -> int:
     from qtheory.systems.coordinates import find_model, read_cost
 
-    model = find_model(options.model)
-    cost = read_cost(model, options.cost)
+    model, sorted_lengths = find_model(options.model)
+    cost = read_cost(model, options.cost, sorted_lengths)
     if options.at:
         return _bound_at(options, model, cost)
     return _closed_forms(options, model, cost)
@@ -113,7 +113,9 @@ def _closed_forms(options: argparse.Namespace, model: Model, cost: Any) -> int:
                 print(_shown(certificate, model, options.latex), flush=True)
     except KeyboardInterrupt:
         interrupted = True
-        print("qtheory: interrupted; these are the bounds found so far", file=sys.stderr)
+        some = data["lower"]["cells"] or data["upper"]["cells"]
+        word = "these are the bounds found so far" if some else "no bound was found yet"
+        print(f"qtheory: interrupted; {word}", file=sys.stderr)
     if options.json:
         write(options.json, json.dumps(data, indent=1))
     return 130 if interrupted else 0
@@ -153,12 +155,12 @@ def _identities(options: argparse.Namespace) -> int:
     from qtheory.show.latex import latex
     from qtheory.systems.coordinates import find_model, read_cost
 
-    model = find_model(options.model)
+    model, sorted_lengths = find_model(options.model)
     found = identities(model, options.degree, options.layers)
     if options.of is None:
         print(found.latex() if options.latex else found)
         return 0
-    cost = read_cost(model, options.of)
+    cost = read_cost(model, options.of, sorted_lengths)
     value = found.moment(cost)
     if value is None:
         print(f"E[{text_of(cost)}] is not determined by these test functions")
@@ -171,8 +173,8 @@ def _enclose(options: argparse.Namespace) -> int:
     from qtheory.drift import enclose
     from qtheory.systems.coordinates import find_model, read_cost
 
-    model = find_model(options.model)
-    cost = read_cost(model, options.cost)
+    model, sorted_lengths = find_model(options.model)
+    cost = read_cost(model, options.cost, sorted_lengths)
     found = enclose(model, cost, at=_point(options.at), digits=options.digits)
     if options.certificate:
         write(options.certificate, json.dumps(found.certificate))
@@ -182,6 +184,7 @@ def _enclose(options: argparse.Namespace) -> int:
             "value": str(found.value),
             "lower": str(found.value.lower),
             "upper": str(found.value.upper),
+            "certificate": found.certificate,
         }
         write(options.json, json.dumps(data, indent=1))
     if options.json != "-":

@@ -52,7 +52,8 @@ def moment_certificate(model: Model, layers: int = 1, cost: Any = None) -> Drift
                 except (Unbounded, Undecided, CertificateError):
                     continue
     raise NoBoundError(
-        f"no quadratic test function with {layers} layers shows that the moments are finite"
+        "the stationary moments are not seen to be finite: no quadratic test function has negative "
+        "drift far away on the whole domain (a proof with a function of yours: bound_by)"
     )
 
 

@@ -90,7 +90,9 @@ def _first_state(model: Model) -> int:
         raise ModelError(f"no closed form for {len(model.state)} state variables; give a box")
     (interval,) = model.ranges
     if interval.low is None or interval.low < 0 or interval.high is not None:
-        raise ModelError(f"no closed form: {model.state[0]} must range over the naturals")
+        raise ModelError(
+            f"no closed form: {model.state[0]} must range over the naturals; give a box"
+        )
     for transition in model.transitions:
         if transition.jump not in ((1,), (-1,)):
             raise ModelError(

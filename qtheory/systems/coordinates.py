@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import re
+from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import sympy as sp
 
@@ -15,7 +16,14 @@ from qtheory.model import Model
 from qtheory.systems import system
 
 
-def find_model(name: str) -> Model:
+class NamedModel(NamedTuple):
+    """A model, and whether its state is the shortest queue and the gaps between sorted queues."""
+
+    model: Model
+    sorted_lengths: bool
+
+
+def find_model(name: str) -> NamedModel:
     """A model by the name of a system (``shorter-queue``, ``shorter-queue:targeted``,
     ``dedicated-streams:3`` for three queues) or of a variable in a file (``model.py:queue``).
 
@@ -23,14 +31,17 @@ def find_model(name: str) -> Model:
     """
     place, _, which = name.partition(":")
     if place.endswith(".py"):
-        return _from_file(Path(place), which or "model")
+        return NamedModel(_from_file(Path(place), which or "model"), False)
     found = system(place)
-    if which.isdigit():
-        return found.models["finite"](int(which))
-    if which and which not in found.models:
+    first = next(iter(found.models))
+    kind = which if which and not which.isdigit() else first
+    if kind not in found.models:
         raise DomainError(f"unknown model {which} of {place}; known: {', '.join(found.models)}")
-    build = found.models[which] if which else next(iter(found.models.values()))
-    return build(2) if build is found.models.get("finite") else build()
+    build = found.models[kind]
+    if which.isdigit() and not signature(build).parameters:
+        raise DomainError(f"the model {kind} of {place} takes no number")
+    sizes = (int(which),) if which.isdigit() else ()
+    return NamedModel(build(*sizes), kind in found.sorted_lengths)
 
 
 def _from_file(file: Path, name: str) -> Model:
@@ -50,14 +61,14 @@ def _from_file(file: Path, name: str) -> Model:
     return found
 
 
-def read_cost(model: Model, text: str) -> sp.Expr:
+def read_cost(model: Model, text: str, sorted_lengths: bool = False) -> sp.Expr:
     """A cost in the state variables, or in the queues x1, x2, ... of a chain of sorted lengths.
 
     With lengths m, m + g_1, ... the expression must be symmetric in the queues; ``max(x1, x2)``,
     ``min(x1, x2)`` and ``|x1 - x2|`` are understood for two of them.
 
     >>> from qtheory.systems import shorter_queue as sq
-    >>> read_cost(sq.model(), "x1 + x2"), read_cost(sq.model(), "|x1 - x2|")
+    >>> read_cost(sq.model(), "x1 + x2", True), read_cost(sq.model(), "|x1 - x2|", True)
     (d + 2*m, d)
 
     Raises `ModelError` for an expression that is not symmetric or names something else.
@@ -66,13 +77,14 @@ def read_cost(model: Model, text: str) -> sp.Expr:
     text = re.sub(r"\bx(\d+)\b", r"x_\1", text)
     if not re.search(r"\bx_\d+\b", text) or "x_1" in {x.name for x in model.state}:
         return _in_state(model, text)
-    if model.state[0].name != "m" or any(low != 0 for low, _ in model.ranges):
+    if not sorted_lengths:
         raise ModelError("the queues x1, x2, ... are not coordinates of this model")
     pair = r"\(\s*x_1\s*,\s*x_2\s*\)|\(\s*x_2\s*,\s*x_1\s*\)"
     if len(lengths) == 2:
         gap = model.state[1].name
-        text = re.sub(rf"\bmax(?:{pair})", f"(m + {gap})", text)
-        text = re.sub(rf"\bmin(?:{pair})", "m", text)
+        shortest = model.state[0].name
+        text = re.sub(rf"\bmax(?:{pair})", f"({shortest} + {gap})", text)
+        text = re.sub(rf"\bmin(?:{pair})", shortest, text)
         difference = r"x_1\s*-\s*x_2|x_2\s*-\s*x_1"
         text = re.sub(rf"\|\s*(?:{difference})\s*\||\babs\(\s*(?:{difference})\s*\)", gap, text)
     cost = formula(text, (*model.state, *model.parameters, *lengths))

@@ -31,7 +31,7 @@ joining = Domain(q <= 1, stable=lam * q + lam_s < mu, symbols=(lam, lam_s, mu, q
 game = Domain(R * mu >= C, stable=lam + lam_s < mu, symbols=(lam, lam_s, mu, R, C))
 
 
-def model(N: int) -> Model:
+def model(N: int = 2) -> Model:
     """The system of N queues, on the shortest length m and the gaps g_1, ..., g_(N-1).
 
     In increasing order the lengths are m, m + g_1, m + g_1 + g_2, ...; equal queues are
@@ -168,6 +168,7 @@ system = System(
         Symbol("N"): "number of queues",
     },
     models={"finite": model, "mean-field": mean_field_model},
+    sorted_lengths=frozenset({"finite"}),
     formulas=(
         Formula("pi_0", pi_0, domain, "fraction of idle queues, for every N", SOURCE),
         Formula("pi", pi_k, domain.over(k), "fraction of queues with k customers (limit)"),
@@ -184,7 +185,7 @@ system = System(
             price_of_anarchy,
             game.where(lam_s > 0, R * mu > C),
             "price of anarchy, S(q_opt)/S(q_e)",
-            label="price of anarchy",
+            label="PoA",
         ),
     ),
 )

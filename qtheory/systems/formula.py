@@ -60,6 +60,8 @@ class System:
     parameters: Mapping[sp.Symbol, str]
     formulas: tuple[Formula, ...]
     models: Mapping[str, Callable[..., Model]] = field(default_factory=dict)
+    sorted_lengths: frozenset[str] = frozenset()
+    """The models whose state is the shortest queue and the gaps between the sorted queues."""
 
     def formula(self, name: str) -> Formula:
         """The formula of that name or label; spelling variants such as ``p*`` are understood."""

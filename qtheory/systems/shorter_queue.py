@@ -136,6 +136,7 @@ system = System(
         cb: "cost per unit time of defending every job",
     },
     models={"uniform": model, "targeted": targeted_model, "bernoulli": bernoulli_model},
+    sorted_lengths=frozenset({"uniform"}),
     formulas=(
         Formula("JB", JB, rates, "cost of Bernoulli routing; J(1)"),
         Formula("Jbar", Jbar(), domain, "upper bound on the cost J(p), exact at p = 1", SOURCE),
