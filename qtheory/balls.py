@@ -6,7 +6,7 @@ the ball is as narrow as the requested digits need, so every digit that is print
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -160,7 +160,7 @@ def evaluate(expression: Any, at: Mapping[Any, Any] | None = None, digits: int =
     if substituted.is_Rational:
         return Enclosure(exact(substituted), exact(substituted), digits)
     precision = int(3.33 * digits) + 64
-    while precision <= max(MAXIMAL_PRECISION, 8 * digits):
+    while precision <= MAXIMAL_PRECISION:
         with ctx.workprec(precision):
             try:
                 ball = read(expression, _Balls(values))
@@ -204,6 +204,8 @@ class _UndecidedError(Exception):
 class _Choices:
     """Piecewise, minimum and maximum, for numbers that can be compared."""
 
+    sign: Callable[[Any], int]
+
     def piecewise(self, expression: sp.Piecewise) -> Any:
         for value, condition in expression.args:
             if self._holds(condition):
@@ -227,9 +229,6 @@ class _Choices:
             "==": sign == 0,
             "!=": sign != 0,
         }[condition.rel_op]
-
-    def sign(self, value: Any) -> int:
-        raise NotImplementedError
 
     def minimum(self, *values: Any) -> Any:
         best = values[0]

@@ -15,6 +15,9 @@ from qtheory.arithmetic import Ratio, Ring, to_fmpq
 from qtheory.semialgebraic import Point, SemialgebraicSet
 from qtheory.text import text_name
 
+MILLISECONDS = 3000
+"""What z3 may take."""
+
 _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 
@@ -68,7 +71,7 @@ def _integer(value: int) -> str:
 
 
 def counterexample(
-    region: SemialgebraicSet, difference: Ratio, relation: str, milliseconds: int = 3000
+    region: SemialgebraicSet, difference: Ratio, relation: str
 ) -> tuple[Point | None, str]:
     """A rational candidate for a counterexample by z3, and its word."""
     if find_spec("z3") is None:
@@ -76,7 +79,7 @@ def counterexample(
     import z3
 
     solver = z3.Solver()
-    solver.set("timeout", milliseconds)
+    solver.set("timeout", MILLISECONDS)
     solver.from_string(script(region, difference, relation).replace("(get-model)", ""))
     answer = solver.check()
     if answer == z3.unsat:

@@ -15,6 +15,7 @@ from flint import fmpz_mpoly
 from qtheory.arithmetic import Ratio, Ring, formula
 from qtheory.balls import Enclosure, evaluate
 from qtheory.errors import CertificateError, ExpressionError, ModelError
+from qtheory.model.guards import guard_intervals
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,6 +67,24 @@ class BirthDeathLaw:
         if _is_integer(n):
             return self._shown(self._pmf(int(n)))
         return self._by_cases(n, [(self._pmf(k), sp.Eq(n, k)) for k in self._inner], "pmf")
+
+    def probability(self, event: Any) -> sp.Expr:
+        """The probability of a state, or of a comparison of the variable with an integer.
+
+        >>> from qtheory import stationary
+        >>> from qtheory.systems import dedicated_streams as ds
+        >>> law = stationary(ds.mean_field_model())
+        >>> law.probability(ds.k >= 2)
+        lambda*(lambda + lambda_s)/mu**2
+
+        Raises `ModelError` for an event of another kind.
+        """
+        if _is_integer(event):
+            return self.pmf(event)
+        ((low, high),) = guard_intervals(event, (self.variable,))
+        above = self._number(1) if low is None else self._tail(low)
+        beyond = self._number(0) if high is None else self._tail(high + 1)
+        return self._shown(above - beyond)
 
     def tail(self, n: Any) -> sp.Expr:
         """P(X >= n) for an integer, or for a symbol as a Piecewise."""

@@ -14,7 +14,7 @@ from flint import fmpz_mpoly
 
 from qtheory.arithmetic import Ratio, Ring, exact, formula, lowest_terms, parameters, values_by_name
 from qtheory.balls import Enclosure, evaluate
-from qtheory.errors import DomainError, ExpressionError
+from qtheory.errors import DomainError, ExpressionError, ModelError
 
 FACTOR_LIMIT = 1000
 """The most terms of a polynomial that is factored when it is shown as an expression."""
@@ -117,6 +117,21 @@ class ExactLaw:
         further = [s for s in parameters(*values) if s.name not in self.ring.names]
         ring = Ring((*self.ring.symbols, *further)) if further else self.ring
         return _expression(ring, self._mean(values, ring))
+
+    def mean(self) -> sp.Expr:
+        """The mean of the variable of a chain in one variable; `ModelError` for several."""
+        return self.expect(self._variable())
+
+    def variance(self) -> sp.Expr:
+        """The variance of the variable of a chain in one variable; `ModelError` for several."""
+        n = self._variable()
+        first, second = self.expect_ratio(n), self.expect_ratio(n**2)
+        return _expression(self.ring, second - first * first)
+
+    def _variable(self) -> sp.Symbol:
+        if len(self.variables) != 1:
+            raise ModelError("a law in several variables has no one mean: use expect(f)")
+        return self.variables[0]
 
     def expect_ratio(self, f: Any) -> Ratio:
         """The expectation of f as a fraction of polynomials over the law's own ring."""

@@ -107,3 +107,17 @@ def test_what_needs_a_box_says_so():
         stationary([[-1, 1], [1, -1]], method="closed_form")
     with pytest.raises(ModelError, match="method must be"):
         stationary(QUEUE, method="fast")
+
+
+def test_both_kinds_of_law_answer_the_same_questions():
+    a, b = sp.symbols("a b", positive=True)
+    n = sp.Symbol("n", integer=True, nonnegative=True)
+    moves = [Transition(a, (1,)), Transition(b, (-1,), when=n >= 1)]
+    whole = stationary(Model(n, Domain(stable=a < b), moves))
+    part = stationary(Model(n, Domain(stable=a < b), moves), box=1)
+    assert sp.cancel(part.mean() - a / (a + b)) == 0
+    assert sp.cancel(part.variance() - a * b / (a + b) ** 2) == 0
+    assert sp.cancel(whole.mean() - a / (b - a)) == 0
+    assert sp.cancel(whole.probability(0) - (1 - a / b)) == 0
+    assert sp.cancel(whole.probability(sp.And(n >= 1, n <= 2)) - (a / b - (a / b) ** 3)) == 0
+    assert sp.cancel(part.probability(0) - b / (a + b)) == 0
