@@ -18,8 +18,9 @@ from typing import Any
 import sympy as sp
 import z3
 
-from qtheory.arithmetic import divisors, read, relations
+from qtheory.arithmetic import divisors, read
 from qtheory.domain import Domain
+from qtheory.formulas import relations
 from qtheory.inequality import Proved, Refuted, prove
 
 LIMIT = 10_000

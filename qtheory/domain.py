@@ -17,18 +17,10 @@ import sympy as sp
 from flint import fmpz_mpoly
 from sympy.core.relational import Relational
 
-from qtheory.arithmetic import (
-    Ring,
-    divisors,
-    exact,
-    parameters,
-    relation,
-    relations,
-    to_fmpq,
-    values_by_name,
-)
+from qtheory.arithmetic import Ring, divisors, exact, parameters, to_fmpq, values_by_name
 from qtheory.chart import Chart, Constraint, charts
 from qtheory.errors import DomainError, UnstableError
+from qtheory.formulas import relation, relations
 from qtheory.semialgebraic import SemialgebraicSet
 from qtheory.text import text_name
 

@@ -7,8 +7,9 @@ import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qtheory.arithmetic import exact, formula, relations, text_of
+from qtheory.arithmetic import exact
 from qtheory.errors import ExpressionError
+from qtheory.formulas import formula, relations, text_of
 from qtheory.text import symbol_name, text_name
 
 LAM, MU, C_A = (sp.Symbol(name, real=True) for name in ("lambda", "mu", "c_a"))

@@ -144,7 +144,7 @@ def _systems(options: argparse.Namespace) -> int:
 
 
 def _show(options: argparse.Namespace) -> int:
-    from qtheory.arithmetic import text_of
+    from qtheory.formulas import text_of
     from qtheory.systems import system
     from qtheory.systems.coordinates import find_model
 
@@ -170,7 +170,7 @@ def _show(options: argparse.Namespace) -> int:
 
 
 def _show_system(found: System, latex: bool) -> None:
-    from qtheory.arithmetic import text_of
+    from qtheory.formulas import text_of
 
     print(f"{found.title} ({found.source})")
     for symbol, meaning in found.parameters.items():
@@ -225,8 +225,8 @@ def _point(assignments: Sequence[str], system: System, formula: Formula) -> dict
 
 
 def _prove(options: argparse.Namespace) -> int:
-    from qtheory.arithmetic import text_of
     from qtheory.domain import Domain
+    from qtheory.formulas import text_of
     from qtheory.inequality import Open, Proved, Refuted, prove, smtlib
     from qtheory.inequality.verdict import VACUOUS
 

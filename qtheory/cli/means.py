@@ -127,7 +127,7 @@ def _conditions(certificate: DriftCertificate, model: Model) -> list[Any]:
 
 
 def _cell(certificate: DriftCertificate, model: Model) -> dict[str, Any]:
-    from qtheory.arithmetic import text_of
+    from qtheory.formulas import text_of
 
     return {
         "formula": text_of(certificate.bound),
@@ -137,7 +137,7 @@ def _cell(certificate: DriftCertificate, model: Model) -> dict[str, Any]:
 
 
 def _shown(certificate: DriftCertificate, model: Model, latex: bool) -> str:
-    from qtheory.arithmetic import text_of
+    from qtheory.formulas import text_of
     from qtheory.show.latex import conditions_latex
 
     further = _conditions(certificate, model)
@@ -150,8 +150,8 @@ def _shown(certificate: DriftCertificate, model: Model, latex: bool) -> str:
 
 
 def _identities(options: argparse.Namespace) -> int:
-    from qtheory.arithmetic import text_of
     from qtheory.drift import identities
+    from qtheory.formulas import text_of
     from qtheory.show.latex import latex
     from qtheory.systems.coordinates import find_model, read_cost
 

@@ -9,12 +9,13 @@ from typing import Any
 import sympy as sp
 from flint import fmpz_mpoly
 
-from qtheory.arithmetic import Ratio, Ring, relation, text_of
+from qtheory.arithmetic import Ratio, Ring
 from qtheory.check import FORMAT, digest
 from qtheory.check.drift import cost_text
 from qtheory.domain import Domain
 from qtheory.drift.program import Direction
 from qtheory.drift.terms import DriftTable, Piece, Term, values_on
+from qtheory.formulas import relation, text_of
 from qtheory.inequality import Proved
 from qtheory.inequality.bernstein import FoundNegative
 from qtheory.inequality.signs import Sign, factor_entry, find_sign, prove_sign

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from qtheory.arithmetic import text_of, values_by_name
+from qtheory.arithmetic import values_by_name
 from qtheory.balls import Enclosure
 from qtheory.check import FORMAT, digest
 from qtheory.check.enclosure import claim
@@ -27,6 +27,7 @@ from qtheory.drift.exponential_search import exponential_moment
 from qtheory.drift.pieces import Piece, pieces
 from qtheory.drift.window import Poisson, PrecisionError, Solution, level_window
 from qtheory.errors import DomainError
+from qtheory.formulas import text_of
 from qtheory.model import Interval, Model
 from qtheory.model.lattice import Window, polynomial_values
 from qtheory.text import text_name

@@ -19,13 +19,14 @@ from typing import Any
 import sympy as sp
 from flint import fmpq, fmpz_mpoly
 
-from qtheory.arithmetic import Ratio, Ring, exact, lowest_terms, text_of
+from qtheory.arithmetic import Ratio, Ring, exact, lowest_terms
 from qtheory.drift.basis import complexity, default_basis
 from qtheory.drift.moments import Moment
 from qtheory.drift.piecewise import Combination, FunctionSpace, as_function, is_condition
 from qtheory.drift.row_reduction import Row, cleared, remainder, row_reduced
 from qtheory.drift.terms import Term
 from qtheory.errors import CertificateError, ModelError, UnstableError
+from qtheory.formulas import text_of
 from qtheory.model import Model
 
 LONGEST_SHOWN = 120

@@ -10,8 +10,8 @@ from typing import Any
 import sympy as sp
 from sympy.core.relational import Relational
 
-from qtheory.arithmetic import text_of
 from qtheory.errors import ModelError
+from qtheory.formulas import text_of
 from qtheory.model import Interval, Model, Region
 from qtheory.model.guards import guard_intervals, guard_relations
 from qtheory.model.regions import split

@@ -9,9 +9,10 @@ from fractions import Fraction
 import sympy as sp
 from sympy.core.relational import Relational
 
-from qtheory.arithmetic import Ring, text_of
+from qtheory.arithmetic import Ring
 from qtheory.drift.chain import State
 from qtheory.errors import ExpressionError, ModelError
+from qtheory.formulas import text_of
 from qtheory.model import Interval, Model
 from qtheory.model.guards import guard_intervals
 from qtheory.model.regions import split

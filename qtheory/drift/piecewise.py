@@ -20,10 +20,11 @@ import sympy as sp
 from sympy.core.relational import Relational
 from sympy.logic.boolalg import Boolean
 
-from qtheory.arithmetic import Ratio, Ring, formula, lowest_terms, parameters
+from qtheory.arithmetic import Ratio, Ring, lowest_terms, parameters
 from qtheory.drift.moments import Moment
 from qtheory.drift.terms import Term
 from qtheory.errors import ExpressionError, ModelError
+from qtheory.formulas import formula
 from qtheory.model import Interval, Model
 from qtheory.model.flows import StatePolynomial, rate_polynomials
 from qtheory.model.guards import INTEGERS, guard_intervals, guard_relations

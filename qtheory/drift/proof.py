@@ -7,9 +7,10 @@ from typing import Any
 
 import sympy as sp
 
-from qtheory.arithmetic import Ratio, Ring, formula
+from qtheory.arithmetic import Ratio, Ring
 from qtheory.domain import Domain
 from qtheory.drift.terms import Piece, Polynomial, Term, drift_table, piece_conditions
+from qtheory.formulas import formula
 from qtheory.model import Interval, Model, Transition
 from qtheory.model.guards import guard_relations
 from qtheory.show.latex import latex

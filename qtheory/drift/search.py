@@ -14,7 +14,7 @@ from typing import Any
 
 import sympy as sp
 
-from qtheory.arithmetic import Ratio, Ring, relation
+from qtheory.arithmetic import Ratio, Ring
 from qtheory.balls import evaluate
 from qtheory.domain import Domain
 from qtheory.drift.certificate import DriftCertificate, SignBook, Undecided, Weighted, certify
@@ -30,6 +30,7 @@ from qtheory.drift.stability import NoBoundError, moment_certificate, sample_poi
 from qtheory.drift.terms import drift_table, ladder
 from qtheory.drift.vertex import symbolic_solution
 from qtheory.errors import QTheoryError
+from qtheory.formulas import relation
 from qtheory.inequality.signs import find_sign
 from qtheory.model import Model, Transition
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from qtheory.arithmetic import relation
+from qtheory.formulas import relation
 
 
 def nondecreasing(expression: sp.Expr, variable: sp.Symbol) -> sp.Rel:

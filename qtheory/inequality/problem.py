@@ -17,13 +17,14 @@ import sympy as sp
 from flint import fmpz_mpoly
 from sympy.core.relational import Relational
 
-from qtheory.arithmetic import Ratio, Ring, by_power, divisors, exact, read, text_of
+from qtheory.arithmetic import Ratio, Ring, by_power, divisors, exact, read
 from qtheory.balls import rational_value
 from qtheory.chart import Constraint
 from qtheory.check.polynomials import Functions, integral
 from qtheory.check.rules import read_constraint
 from qtheory.domain import Domain
 from qtheory.errors import QTheoryError
+from qtheory.formulas import text_of
 from qtheory.inequality.signs import coefficient_signs, factor_entry
 from qtheory.semialgebraic import Point, SemialgebraicSet
 

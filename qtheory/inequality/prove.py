@@ -10,11 +10,12 @@ import sympy as sp
 from flint import fmpz_mpoly
 from sympy.core.relational import Relational
 
-from qtheory.arithmetic import parameters, relations, text_of
+from qtheory.arithmetic import parameters
 from qtheory.check import FORMAT, digest
 from qtheory.check.rules import IMPLIED_BY
 from qtheory.domain import Domain
 from qtheory.errors import CertificateError, DomainError, ExpressionError
+from qtheory.formulas import relations, text_of
 from qtheory.inequality.bernstein import FoundNegative
 from qtheory.inequality.problem import (
     Problem,

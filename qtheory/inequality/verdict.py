@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import sympy as sp
 from sympy.core.relational import Relational
 
-from qtheory.arithmetic import relation
 from qtheory.domain import Domain
+from qtheory.formulas import relation
 
 Evidence = Mapping[str, Any] | Callable[[], Mapping[str, Any]]
 """A certificate, or what writes it: formulas are printed only when somebody wants to read them."""

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import sympy as sp
 from sympy.core.relational import Relational
 
-from qtheory.arithmetic import exact, relations
+from qtheory.arithmetic import exact
 from qtheory.errors import ExpressionError, ModelError
+from qtheory.formulas import relations
 
 _SWAPPED = {">": "<", ">=": "<=", "<": ">", "<=": ">=", "==": "=="}
 

@@ -10,9 +10,10 @@ from typing import Any
 
 import sympy as sp
 
-from qtheory.arithmetic import exact, formula, parameters
+from qtheory.arithmetic import exact, parameters
 from qtheory.domain import Domain
 from qtheory.errors import ModelError
+from qtheory.formulas import formula
 from qtheory.model.guards import INTEGERS, Interval, guard_intervals, guard_relations
 from qtheory.model.presentation import latex_table, text_table
 from qtheory.model.rates import Time

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import sympy as sp
 
-from qtheory.arithmetic import Ratio, Ring, exact, formula, parameters
+from qtheory.arithmetic import Ratio, Ring, exact, parameters
 from qtheory.errors import ModelError, NonConservativeError
+from qtheory.formulas import formula
 
 if TYPE_CHECKING:
     from qtheory.model.flows import Boundary

@@ -13,7 +13,7 @@ import sympy as sp
 from sympy.core.relational import Relational
 from sympy.printing.latex import LatexPrinter, translate
 
-from qtheory.arithmetic import positive_first
+from qtheory.formulas import positive_first
 from qtheory.text import symbol_name
 
 _ACCENTS = {"bar", "hat", "tilde", "dot"}

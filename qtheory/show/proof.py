@@ -14,9 +14,10 @@ import sympy as sp
 from flint import fmpz_mpoly
 from sympy.core.relational import Relational
 
-from qtheory.arithmetic import Ratio, Ring, formula, read, relations
+from qtheory.arithmetic import Ratio, Ring, read
 from qtheory.balls import rational_value
 from qtheory.chart import Constraint
+from qtheory.formulas import formula, relations
 from qtheory.show.latex import latex, symbol_latex
 from qtheory.show.polynomials import (
     LINE,

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 
 from flint import fmpz_mpoly
 
-from qtheory.arithmetic import Ratio, Ring, formula
+from qtheory.arithmetic import Ratio, Ring
 from qtheory.chart import Constraint
+from qtheory.formulas import formula
 from qtheory.show.latex import symbol_latex
 from qtheory.show.polynomials import polynomial_latex
 

@@ -12,9 +12,10 @@ from typing import Any
 import sympy as sp
 from flint import fmpz_mpoly
 
-from qtheory.arithmetic import Ratio, Ring, formula
+from qtheory.arithmetic import Ratio, Ring
 from qtheory.balls import Enclosure, evaluate
 from qtheory.errors import CertificateError, ExpressionError, ModelError
+from qtheory.formulas import formula
 from qtheory.model.guards import guard_intervals
 
 

@@ -12,9 +12,10 @@ from typing import Any
 import sympy as sp
 from flint import fmpz_mpoly
 
-from qtheory.arithmetic import Ratio, Ring, exact, formula, lowest_terms, parameters, values_by_name
+from qtheory.arithmetic import Ratio, Ring, exact, lowest_terms, parameters, values_by_name
 from qtheory.balls import Enclosure, evaluate
 from qtheory.errors import DomainError, ExpressionError, ModelError
+from qtheory.formulas import formula
 
 FACTOR_LIMIT = 1000
 """The most terms of a polynomial that is factored when it is shown as an expression."""

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import sympy as sp
 
-from qtheory.arithmetic import formula
 from qtheory.errors import DomainError, ModelError
+from qtheory.formulas import formula
 from qtheory.model import Model
 from qtheory.systems import system
 

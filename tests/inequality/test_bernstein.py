@@ -65,7 +65,7 @@ def test_nonnegative_forms():
 
 
 def region_and_poly(domain, text):
-    from qtheory.arithmetic import formula
+    from qtheory.formulas import formula
 
     return domain.region, domain.ring.polynomial(formula(text, domain.symbols))
 

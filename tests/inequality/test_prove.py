@@ -7,10 +7,10 @@ from itertools import product
 import pytest
 import sympy as sp
 
-from qtheory.arithmetic import relation
 from qtheory.check import check
 from qtheory.domain import Domain
 from qtheory.errors import CertificateError, DomainError, ExpressionError
+from qtheory.formulas import relation
 from qtheory.inequality import Open, Proved, Refuted, combined, prove
 from qtheory.inequality.monotone import (
     concave,

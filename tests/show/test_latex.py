@@ -3,7 +3,8 @@
 import sympy as sp
 
 from qtheory import Domain, latex
-from qtheory.arithmetic import Ring, relation
+from qtheory.arithmetic import Ring
+from qtheory.formulas import relation
 from qtheory.show.latex import conditions_latex, symbol_latex
 from qtheory.show.polynomials import (
     equation_lines,

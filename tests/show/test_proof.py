@@ -4,8 +4,8 @@ import pytest
 import sympy as sp
 
 from qtheory import Domain, Supported, prove
-from qtheory.arithmetic import relation
 from qtheory.chart import chart_from_steps
+from qtheory.formulas import relation
 from qtheory.inequality.signs import chart_steps
 from qtheory.show.proof import escape, proof_latex
 from qtheory.systems import dedicated_streams as streams

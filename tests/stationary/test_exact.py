@@ -11,7 +11,7 @@ import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qtheory.arithmetic import Ring, text_of
+from qtheory.arithmetic import Ring
 from qtheory.domain import Domain
 from qtheory.errors import (
     CertificateError,
@@ -21,6 +21,7 @@ from qtheory.errors import (
     NonConservativeError,
     ReducibleError,
 )
+from qtheory.formulas import text_of
 from qtheory.model import Model, RateTable, Transition, rate_table, table_from_matrix
 from qtheory.stationary import ExactLaw, exact_law, stationary, table_at
 from qtheory.stationary.elimination import minimum_degree_order, polynomial_weights

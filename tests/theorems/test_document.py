@@ -11,7 +11,7 @@ from qtheory.theorems.document import document, statement_latex
 
 FILE = r'''
 from qtheory import Domain, Supported, prove, theorem
-from qtheory.arithmetic import relations
+from qtheory.formulas import relations
 from qtheory.systems.shorter_queue import JB, SOURCE, Jbar, domain, pooled
 
 
