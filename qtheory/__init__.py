@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         nondecreasing,
         nonincreasing,
     )
-    from qtheory.model import Model, Transition, generator, state_graph
+    from qtheory.model import Model, Transition, generator, sample_path, simulate, state_graph
     from qtheory.show.latex import latex
     from qtheory.stationary import stationary
     from qtheory.systems import system
@@ -51,6 +51,8 @@ __all__ = [
     "nondecreasing",
     "nonincreasing",
     "prove",
+    "sample_path",
+    "simulate",
     "smtlib",
     "state_graph",
     "stationary",
@@ -71,6 +73,8 @@ _HOME = {
     "evaluate": "balls",
     "generator": "model",
     "latex": "show.latex",
+    "sample_path": "model",
+    "simulate": "model",
     "state_graph": "model",
     "stationary": "stationary",
     "system": "systems",

@@ -12,13 +12,17 @@ from qtheory.model.lattice import coordinates, lattice
 from qtheory.model.model import Model, Transition
 from qtheory.model.rates import RateTable, rate_table, table_from_graph, table_from_matrix
 from qtheory.model.regions import Region
+from qtheory.model.simulate import sample_path, simulate
+from qtheory.model.simulation.result import Estimate, Simulation
 from qtheory.model.state_graph import state_graph
 
 __all__ = [
+    "Estimate",
     "Interval",
     "Model",
     "RateTable",
     "Region",
+    "Simulation",
     "Transition",
     "closed_classes",
     "communicating_classes",
@@ -28,6 +32,8 @@ __all__ = [
     "rate_table",
     "reachable",
     "require_irreducible",
+    "sample_path",
+    "simulate",
     "state_graph",
     "table_from_graph",
     "table_from_matrix",

@@ -1,0 +1,1 @@
+"""The parts of `qtheory.model.simulate`: steps, clocks, estimates and the result."""
