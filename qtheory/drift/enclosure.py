@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, floor, lcm, log, prod
+from math import ceil, floor, log, prod
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -24,16 +24,15 @@ from qtheory.check.enclosure import claim
 from qtheory.drift.chain import Chain, State, chain_at
 from qtheory.drift.exponential import ExponentialMoment, largest_exit_rate
 from qtheory.drift.exponential_search import exponential_moment
-from qtheory.drift.pieces import Piece, pieces
+from qtheory.drift.pieces import Piece, pieces, window_values
 from qtheory.drift.window import Poisson, PrecisionError, Solution, level_window
 from qtheory.errors import DomainError
 from qtheory.formulas import text_of
 from qtheory.model import Interval, Model
-from qtheory.model.lattice import Window, polynomial_values
 from qtheory.text import text_name
 
 if TYPE_CHECKING:
-    import numpy as np
+    pass
 
 ATTEMPTS = 6
 """Windows that are tried; two do unless the expectation is tiny."""
@@ -187,7 +186,7 @@ class _Problem:
         """E[f] up to about `wanted`; a previous attempt tells how large h will be."""
         top = self._top(wanted / 2, previous)
         window = level_window(self.chain, self.moment.weights, top)
-        cost, below = self._cost(window)
+        cost, below = window_values(window, self.pieces)
         solution = Poisson(self.chain, window, cost, below).solve(wanted / 8)
         # the window has less than all of the mass: the sign of the residual there may not help
         least, greatest = min(solution.least, Fraction(0)), max(solution.greatest, Fraction(0))
@@ -247,26 +246,6 @@ class _Problem:
             digits = log(wanted.denominator) - log(wanted.numerator)
             top = max(least, ceil((log(total) + log(self.moment.bound) + digits) / rate))
         return top
-
-    def _cost(self, window: Window) -> tuple[np.ndarray, int]:
-        """f on the window as integers over a common denominator."""
-        import numpy as np
-
-        below = lcm(*(c.denominator for piece in self.pieces for c in piece.terms.values()))
-        states = window.coordinates
-        found = np.zeros(len(states), dtype=object)
-        free = np.ones(len(states), dtype=bool)
-        for piece in self.pieces:
-            here = free.copy()
-            for values, (low, high) in zip(states.T, piece.box, strict=True):
-                here &= (values >= (values if low is None else low)) & (
-                    values <= (values if high is None else high)
-                )
-            if here.any():
-                terms = {e: int(c * below) for e, c in piece.terms.items()}
-                found[here] = polynomial_values(terms, states[here])
-            free &= ~here
-        return found, below
 
 
 def _outward(centre: Fraction, radius: Fraction, digits: int) -> tuple[Fraction, Fraction]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import lcm
+from typing import TYPE_CHECKING
 
 import sympy as sp
 from sympy.core.relational import Relational
@@ -15,7 +17,11 @@ from qtheory.errors import ExpressionError, ModelError
 from qtheory.formulas import text_of
 from qtheory.model import Interval, Model
 from qtheory.model.guards import guard_intervals
+from qtheory.model.lattice import Window, polynomial_values
 from qtheory.model.regions import split
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,36 @@ def pieces(model: Model, function: sp.Expr, values: Mapping[str, Fraction]) -> t
     last = found.pop()
     others = [piece for piece in found if piece.terms != last.terms]
     return (*others, Piece(model.ranges, last.text, last.terms))
+
+
+def owners(window: Window, parts: Sequence[Piece]) -> np.ndarray:
+    """For each state of a window the position of its piece: the first whose box holds it."""
+    import numpy as np
+
+    found = np.zeros(len(window), dtype=int)
+    for i, part in reversed(list(enumerate(parts))):
+        here = np.ones(len(window), dtype=bool)
+        for values, (low, high) in zip(window.coordinates.T, part.box, strict=True):
+            here &= (values >= (values if low is None else low)) & (
+                values <= (values if high is None else high)
+            )
+        found[here] = i
+    return found
+
+
+def window_values(window: Window, parts: Sequence[Piece]) -> tuple[np.ndarray, int]:
+    """f on a window as integers over a common denominator."""
+    import numpy as np
+
+    below = lcm(*(c.denominator for part in parts for c in part.terms.values()))
+    found = np.zeros(len(window), dtype=object)
+    held = owners(window, parts)
+    for i, part in enumerate(parts):
+        here = held == i
+        if here.any():
+            terms = {e: int(c * below) for e, c in part.terms.items()}
+            found[here] = polynomial_values(terms, window.coordinates[here])
+    return found, below
 
 
 def _terms(model: Model, value: sp.Expr, values: Mapping[str, Fraction]) -> dict[State, Fraction]:
