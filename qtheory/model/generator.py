@@ -6,7 +6,7 @@ pi with pi Q = 0. In discrete time the matrix is the transition matrix: rows sum
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,14 +15,18 @@ import sympy as sp
 from qtheory.arithmetic import Ratio, exact, to_fmpq
 from qtheory.errors import ModelError
 from qtheory.model.flows import Boundary, flows, rate_polynomials
-from qtheory.model.lattice import window
+from qtheory.model.lattice import Window, window
 from qtheory.model.rates import RateTable, rate_table
 from qtheory.model.state_graph import state_graph
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
     from qtheory.model.model import Model
 
 Field = Literal["symbolic", "rational", "ball", "float"]
+FloatPolynomial = dict[tuple[int, ...], float]
+"""A polynomial in the state variables: coefficients by exponents."""
 
 DENSE_LIMIT = 5000
 """The most states for which a dense matrix is built."""
@@ -121,31 +125,48 @@ def _dense(table: RateTable, field: Field) -> Any:
 
 def _float(model: Model, box: Any, at: Mapping[Any, Any], where: Any, boundary: Boundary) -> Any:
     import numpy as np
+    from scipy.sparse import diags_array
+
+    rates = window_rates(model, window(model, box, where), float_rates(model, at), boundary)
+    diagonal = (0.0 if model.time == "continuous" else 1.0) - rates.sum(axis=1)
+    matrix = (rates + diags_array(np.asarray(diagonal))).tocsr()
+    matrix.eliminate_zeros()
+    return matrix
+
+
+def float_rates(model: Model, at: Mapping[Any, Any]) -> list[FloatPolynomial]:
+    """The rate of each transition at a point, as a polynomial in the state variables."""
+    ring, polynomials = rate_polynomials(model, at)
+    return [
+        {e: float(exact(ring.expression(c))) for e, c in polynomial.items()}
+        for polynomial in polynomials
+    ]
+
+
+def window_rates(
+    model: Model, held: Window, rates: Sequence[FloatPolynomial], boundary: Boundary = "drop"
+) -> csr_array:
+    """The rates between different states of a window: the generator without its diagonal.
+
+    `rates` are those of `float_rates`, so that several windows share the work at one point.
+    """
+    import numpy as np
     from scipy.sparse import csr_array
 
-    held = window(model, box, where)
-    ring, polynomials = rate_polynomials(model, at)
-    size = len(held)
     rows, columns, values = [], [], []
-    diagonal = np.full(size, 0.0 if model.time == "continuous" else 1.0)
     for flow in flows(model, held, boundary):
-        rates = np.zeros(len(flow.sources))
-        for exponents, coefficient in polynomials[flow.transition].items():
-            term = np.full(len(flow.sources), float(exact(ring.expression(coefficient))))
+        total = np.zeros(len(flow.sources))
+        for exponents, coefficient in rates[flow.transition].items():
+            term = np.full(len(flow.sources), coefficient)
             for axis, exponent in enumerate(exponents):
                 if exponent:
                     term *= held.coordinates[flow.sources, axis].astype(float) ** exponent
-            rates += term
+            total += term
         rows.append(flow.sources)
         columns.append(flow.targets)
-        values.append(rates)
-        # a source occurs once in a flow, so this adds up
-        diagonal[flow.sources] -= rates
-    rows.append(np.arange(size))
-    columns.append(np.arange(size))
-    values.append(diagonal)
+        values.append(total)
     entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
-    matrix = csr_array(entries, shape=(size, size))
+    matrix = csr_array(entries, shape=(len(held), len(held)))
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return matrix

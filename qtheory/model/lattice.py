@@ -45,6 +45,10 @@ class Window:
         """The states as tuples."""
         return [tuple(row) for row in self.coordinates.tolist()]
 
+    def state(self, position: int) -> tuple[int, ...]:
+        """The state at a position."""
+        return tuple(self.coordinates[position].tolist())
+
     def positions(self, states: np.ndarray) -> np.ndarray:
         """The position of each state, an array of shape (states, variables); -1 if outside."""
         import numpy as np
