@@ -9,11 +9,18 @@ J + cb b (ca, cb: cost per unit time of attacking, of defending, every job).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
 from sympy import And, Eq, Expr, Rational, Symbol, diff, sqrt, symbols
 
 from qtheory.domain import Domain
+from qtheory.errors import ModelError
 from qtheory.model import Model, Transition
 from qtheory.systems.formula import Formula, System
+
+if TYPE_CHECKING:
+    from qtheory.balls import Enclosure
 
 lam, mu = symbols("lambda mu", positive=True)
 p, a, b = symbols("p a b", nonnegative=True)
@@ -43,6 +50,91 @@ def model() -> Model:
         ],
         name="shorter queue, uniform attacks",
     )
+
+
+def threshold_jockeying_model(threshold: int) -> Model:
+    """The chain in which d never exceeds the threshold: a job of the longer queue jockeys.
+
+    Whenever |x1 - x2| would exceed the threshold, a job moves from the longer queue to the
+    shorter one. See `bracket` for why this lowers the cost.
+    """
+    return _threshold_model(
+        threshold,
+        [
+            Transition(lam, when=Eq(d, threshold), jump=(+1, -1)),
+            Transition(mu, when=Eq(d, threshold), jump=(0, -1)),
+            Transition(mu, when=And(Eq(d, threshold), m >= 1), jump=(0, -1)),
+        ],
+        "threshold jockeying",
+    )
+
+
+def threshold_blocking_model(threshold: int) -> Model:
+    """The chain in which d never exceeds the threshold: the shorter queue is held up.
+
+    Whenever |x1 - x2| would exceed the threshold, the shorter queue gets a job more: its service
+    is lost, and a job that joins the longer queue brings another one to the shorter. See `bracket`
+    for why this raises the cost.
+    """
+    return _threshold_model(
+        threshold,
+        [
+            Transition(lam * (1 - p / 2), when=Eq(d, threshold), jump=(+1, -1)),
+            Transition(lam * p / 2, when=Eq(d, threshold), jump=(+1, 0)),
+            Transition(mu, when=Eq(d, threshold), jump=(0, -1)),
+        ],
+        "threshold blocking",
+    )
+
+
+def _threshold_model(threshold: int, at_threshold: list[Transition], name: str) -> Model:
+    """The chain on 0 <= d <= threshold, with its moves below the threshold."""
+    if threshold < 1:
+        raise ModelError(f"the threshold must be at least 1, got {threshold}")
+    below = [
+        Transition(t.rate, t.jump, And(t.when, d <= threshold - 1))
+        for t in model().transitions
+        if threshold > 1 or not t.when.has(d >= 1)
+    ]
+    return Model(
+        state=(m, d),
+        domain=domain,
+        transitions=[*below, *at_threshold],
+        ranges={d: (0, threshold)},
+        name=f"shorter queue, {name} at {threshold}",
+    )
+
+
+def bracket(
+    at: Mapping[Any, Any], threshold: int = 32, digits: int = 20
+) -> tuple[Enclosure, Enclosure]:
+    """Certified lower and upper bounds on J = E[x1 + x2] under uniform attacks, at a point.
+
+    They are the costs of threshold jockeying and of threshold blocking, matrix-geometric in
+    balls; their gap falls geometrically as the threshold grows.
+
+    >>> low, high = bracket({"lam": 1, "mu": 1, "p": "1/2"}, threshold=20, digits=12)
+    >>> print(low, "to", high)
+    1.59656078... to 1.59656078...
+
+    Raises `UnstableError` where blocking makes the chain unstable: take a larger threshold.
+
+    I. J. B. F. Adan, G. J. van Houtum, J. van der Wal, "Upper and lower bounds for the waiting
+    time in the symmetric shortest queue system", Ann. Oper. Res. 48 (1994), for p = 0. For every
+    p, let (l, s) be the longer and the shorter queue, and (l, s) <= (l', s') when l <= l' and
+    l + s <= l' + s'. The events "join the shorter" (rate lam (1 - p/2)), "join the longer"
+    (lam p/2), "serve the longer" and "serve the shorter" (mu each) keep this order between two
+    systems in which they happen together. Jockeying replaces (l, s) by (l - 1, s + 1), below it
+    when l > s + 1, and blocking by (l, s + 1), above it. So the three chains, started empty, stay
+    in order, and with them the expected sums at every time and in the limit.
+    """
+    from qtheory.stationary.qbd import matrix_geometric
+
+    low, high = (
+        matrix_geometric(bound(threshold), at, digits).expect(2 * m + d)
+        for bound in (threshold_jockeying_model, threshold_blocking_model)
+    )
+    return low, high
 
 
 def targeted_model() -> Model:
