@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import comb, factorial, perm
-from typing import Any
+from typing import Any, ClassVar
 
 import sympy as sp
 from flint import fmpz_mpoly
@@ -17,6 +17,7 @@ from qtheory.balls import Enclosure, evaluate
 from qtheory.errors import CertificateError, ExpressionError, ModelError
 from qtheory.formulas import formula
 from qtheory.model.guards import guard_intervals
+from qtheory.stationary.numeric_law import Error
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,6 +34,10 @@ class BirthDeathLaw:
     boundary: tuple[Ratio, ...]
     ratio: Ratio
     stability: sp.Rel
+
+    method: ClassVar[str] = "closed_form"
+    residual: ClassVar[float] = 0.0
+    error: ClassVar[Error] = Error(0.0, "certified")
 
     @property
     def threshold(self) -> int:
@@ -59,6 +64,11 @@ class BirthDeathLaw:
             (value.num.to_dict(), value.den.to_dict()) for value in (*self.boundary, self.ratio)
         ]
         return _rebuilt, (self.variable, self.ring.symbols, self.first, values, self.stability)
+
+    def __getitem__(self, state: Any) -> sp.Expr:
+        """The probability of a state."""
+        (n,) = state if isinstance(state, tuple) else (state,)
+        return self.pmf(n)
 
     def pmf(self, n: Any) -> sp.Expr:
         """P(X = n) for an integer, or for a symbol as a Piecewise.

@@ -31,6 +31,8 @@ class Error:
     kind: Literal["certified", "estimated"]
 
     def __str__(self) -> str:
+        if self.value == 0 and self.kind == "certified":
+            return "none (exact)"
         relation = "at most" if self.kind == "certified" else "about"
         return f"{relation} {self.value:.1g} ({self.kind})"
 

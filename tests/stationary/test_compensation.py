@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from qtheory import Domain, Model, Transition
 from qtheory.drift import enclose
 from qtheory.errors import DomainError, ModelError, UnstableError
-from qtheory.stationary.compensation import compensation
+from qtheory.stationary.compensation_law import compensation
 from qtheory.stationary.compensation_series import (
     Series,
     power_sum,

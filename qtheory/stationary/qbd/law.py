@@ -16,6 +16,7 @@ from qtheory.errors import DomainError, ExpressionError, ModelError
 from qtheory.formulas import formula
 from qtheory.model.guards import guard_intervals
 from qtheory.model.lattice import polynomial_values
+from qtheory.stationary.numeric_law import Error
 from qtheory.stationary.qbd.numbers import Balls, Exact, Floats, Numbers, pickled, unpickled
 from qtheory.stationary.qbd.numeric import Solution
 from qtheory.stationary.qbd.stability import LevelDrift
@@ -62,6 +63,11 @@ class MatrixGeometricLaw:
     def residual(self) -> float:
         """How far pi Q is from zero: exact laws were checked and have residual 0."""
         return self.solution.residual
+
+    @property
+    def error(self) -> Error | None:
+        """None but for exact laws: balls carry the error of each answer, floats have none."""
+        return Error(0.0, "certified") if isinstance(self.numbers, Exact) else None
 
     @property
     def arithmetic(self) -> str:
