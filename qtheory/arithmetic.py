@@ -323,7 +323,7 @@ class Ring:
         """A polynomial as a number times powers of factors that are positive at a point."""
         if value.is_zero():
             return sp.Integer(0), []
-        content, factors = value.factor()
+        content, factors = irreducible_factors(value)
         shown = []
         for factor, power in factors:
             if (sum(factor.coeffs()) if at is None else self.evaluate(factor, at)) < 0:
@@ -345,6 +345,28 @@ class Ring:
     def rational(self, value: fmpz_mpoly) -> fmpq_mpoly:
         """The polynomial as a function of rational points."""
         return fmpq_mpoly(value.to_dict(), self._rational_context)
+
+
+def irreducible_factors(poly: fmpz_mpoly) -> tuple[fmpz, list[tuple[fmpz_mpoly, int]]]:
+    """The content of a polynomial that is not zero, and its irreducible factors with powers.
+
+    >>> lam, mu = Ring(sp.symbols("lambda mu")).generators
+    >>> irreducible_factors(4 * lam**2 * (lam + 2**40 * mu))
+    (4, [(lambda + 1099511627776*mu, 1), (lambda, 2)])
+    """
+    try:
+        content, factors = poly.factor()
+    except OverflowError:
+        # python-flint 0.9 sorts fmpz_mpoly factors by their coefficients as C integers
+        context = poly.context()
+        rational = fmpq_mpoly_ctx.get(context.names(), context.ordering())
+        above, found = fmpq_mpoly(poly.to_dict(), rational).factor()
+        factors = [
+            (context.from_dict({e: c.p for e, c in factor.to_dict().items()}), power)
+            for factor, power in found
+        ]
+        content = above.p
+    return content, [(factor, int(power)) for factor, power in factors]
 
 
 def by_power(poly: fmpz_mpoly, index: int, context: fmpz_mpoly_ctx) -> list[fmpz_mpoly]:

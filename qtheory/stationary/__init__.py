@@ -1,31 +1,69 @@
-"""Stationary laws, exact over QQ(parameters): state elimination and closed forms."""
+"""Stationary laws: closed forms, exact elimination, matrix-geometric, series, floats.
+
+`stationary(model, ...)` chooses the engine; each has its own module and can be called by itself.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from qtheory.errors import ModelError
-from qtheory.model.model import Model
-from qtheory.model.rates import RateTable, rate_table, table_from_graph, table_from_matrix
 from qtheory.stationary.birth_death import BirthDeathLaw
+from qtheory.stationary.chain import finite_table
+from qtheory.stationary.choice import Method, solve
 from qtheory.stationary.closed_form import birth_death_law
 from qtheory.stationary.exact import exact_law, table_at
 from qtheory.stationary.law import ExactLaw
+from qtheory.stationary.numeric_law import Error, NumericLaw
 
 if TYPE_CHECKING:
     from qtheory.model.flows import Boundary
+    from qtheory.stationary.choice import Law
+    from qtheory.stationary.compensation_law import CompensationLaw, compensation
+    from qtheory.stationary.estimate import Estimate, deep_digits
+    from qtheory.stationary.families import family
+    from qtheory.stationary.family_law import FamilyLaw
+    from qtheory.stationary.qbd import MatrixGeometricLaw, matrix_geometric
+    from qtheory.stationary.sparse import sparse_law
+    from qtheory.stationary.truncation import truncated_law
 
 __all__ = [
     "BirthDeathLaw",
+    "CompensationLaw",
+    "Error",
+    "Estimate",
     "ExactLaw",
+    "FamilyLaw",
+    "MatrixGeometricLaw",
+    "NumericLaw",
     "birth_death_law",
+    "compensation",
+    "deep_digits",
     "exact_law",
+    "family",
+    "finite_table",
+    "matrix_geometric",
+    "sparse_law",
     "stationary",
     "table_at",
+    "truncated_law",
 ]
+
+_LATER = {
+    "CompensationLaw": "compensation_law",
+    "Estimate": "estimate",
+    "FamilyLaw": "family_law",
+    "MatrixGeometricLaw": "qbd",
+    "compensation": "compensation_law",
+    "deep_digits": "estimate",
+    "family": "families",
+    "matrix_geometric": "qbd",
+    "sparse_law": "sparse",
+    "truncated_law": "truncation",
+}
 
 
 def stationary(
@@ -33,16 +71,34 @@ def stationary(
     box: Any = None,
     where: Any = None,
     at: Mapping[Any, Any] | None = None,
-    method: Literal["exact", "closed_form"] | None = None,
+    method: Method | None = None,
     boundary: Boundary = "drop",
-) -> ExactLaw | BirthDeathLaw:
-    """The stationary law of a chain, for every parameter, or at a rational point `at`.
+    digits: int | None = None,
+    tolerance: float | None = None,
+    budget: float | None = None,
+) -> Law:
+    """The stationary law of a chain, for every parameter or at a rational point `at`.
 
     The chain is a `Model`, a `RateTable`, a directed networkx graph whose edges carry a
     ``rate``, or a generator matrix with rows that sum to zero (SymPy, NumPy or nested lists).
+
     A finite chain, and a model in a finite window (`box` and `where`; moves across the `boundary`
-    are dropped, or redirected to the nearest state of the box), is solved by elimination. A
-    birth-death model without a box has a closed form on its whole lattice.
+    are dropped, or redirected to the nearest state of the box), is solved
+
+    - ``"exact"``: by elimination over QQ(parameters); `budget` limits the terms of the answer;
+    - ``"sparse"``: in floats, by default with numeric rates and more than 1000 states.
+
+    A bound of the box that is a symbol, ``box=K``, asks for the law of a chain in one variable
+    for every K at once, in closed form (`family`).
+
+    A model on its whole infinite lattice is solved by the first that fits of
+
+    - ``"closed_form"``: a birth-death chain, geometric from a threshold on;
+    - ``"matrix_geometric"``: one unbounded variable; exact, in floats `at` a point, or with
+      proven `digits` there;
+    - ``"compensation"``: the symmetric shorter queue as a series, with proven `digits`;
+    - ``"truncation"``: at a point, in floats, in a window that grows until what it leaves out is
+      estimated to be below the `tolerance` (10^-12) in total variation.
 
     >>> import sympy as sp
     >>> from qtheory.domain import Domain
@@ -54,45 +110,23 @@ def stationary(
     lambda**3/mu**3
     >>> stationary(queue, box=2).expect(n)
     lambda*(2*lambda + mu)/(lambda**2 + lambda*mu + mu**2)
+    >>> from qtheory.systems import shorter_queue as sq
+    >>> stationary(sq.model(), at={"lam": 1, "mu": 1, "p": "1/2"}).method
+    'truncation'
+    >>> print(stationary(sq.model(), at={"lam": 1, "mu": 1, "p": 0}, digits=30).expect(sq.m))
+    0.426320751167241187741569412926
 
     Raises `ReducibleError` for a chain with several closed classes, `UnstableError` where no
-    stationary law exists, and `ModelError` where a box is needed.
+    stationary law exists, `DomainError` for a point outside the domain, and `ModelError` where no
+    method fits or an option belongs to another method.
     """
-    if method not in (None, "exact", "closed_form"):
-        raise ModelError(f"method must be 'exact' or 'closed_form', got {method!r}")
-    if isinstance(model, Model):
-        return _of_model(model, box, where, at, method, boundary)
-    if box is not None or where is not None:
-        raise ModelError("a box is for a Model: this chain is already finite")
-    if method == "closed_form":
-        raise ModelError("a closed form needs a Model on an infinite lattice")
-    table = _table(model)
-    return exact_law(table if at is None else table_at(table, at))
+    return solve(model, box, where, at, method, boundary, digits, tolerance, budget)
 
 
-def _of_model(
-    model: Model, box: Any, where: Any, at: Mapping[Any, Any] | None, method: Any, boundary: Any
-) -> ExactLaw | BirthDeathLaw:
-    windowed = box is not None or where is not None
-    finite = all(None not in interval for interval in model.ranges)
-    if method == "closed_form" and (windowed or finite):
-        raise ModelError("a closed form is for an infinite lattice: leave out the box")
-    if windowed or finite:
-        return exact_law(rate_table(model, box, where, boundary, at), model.state)
-    if method == "exact":
-        raise ModelError("the exact method needs a finite chain: give a box")
-    if len(model.state) > 1:
-        names = ", ".join(map(str, model.state))
-        raise ModelError(f"no closed form for the state variables {names}: give a box")
-    return birth_death_law(model, at)
-
-
-def _table(chain: Any) -> RateTable:
-    if isinstance(chain, RateTable):
-        return chain
-    if hasattr(chain, "is_directed"):
-        return table_from_graph(chain)
-    return table_from_matrix(chain)
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'qtheory.stationary' has no attribute {name!r}")
+    return getattr(import_module(f"qtheory.stationary.{_LATER[name]}"), name)
 
 
 class _Entry(ModuleType):
@@ -102,7 +136,7 @@ class _Entry(ModuleType):
     this ``from qtheory import stationary`` would depend on what was imported before.
     """
 
-    def __call__(self, *arguments: Any, **options: Any) -> ExactLaw | BirthDeathLaw:
+    def __call__(self, *arguments: Any, **options: Any) -> Law:
         return stationary(*arguments, **options)
 
 

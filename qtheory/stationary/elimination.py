@@ -13,63 +13,42 @@ distributions for Markov chains", Operations Research 33 (1985).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from heapq import heapify, heappop, heappush
+from collections.abc import Callable, Mapping, Sequence
 
-from flint import fmpq, fmpz_mpoly, fmpz_mpoly_ctx
+from flint import fmpq, fmpq_mat, fmpz_mpoly, fmpz_mpoly_ctx
 
 from qtheory.errors import ModelError
+from qtheory.stationary.interpolation import interpolated_weights, shape_of
+from qtheory.stationary.ordering import minimum_degree_order, sources_of
 from qtheory.stationary.primitive_rows import primitive_row_weights
 
 MINOR_LIMIT = 250
-"""The most terms of a minor; beyond it, dividing out common factors was measured to be faster."""
+"""The most terms of a minor; beyond it, the other methods were measured to be faster."""
 
+GRID_LIMIT = 10_000_000
+"""The most points of a grid times states, for interpolation: residues of 8 bytes."""
 
-def minimum_degree_order(rows: Sequence[Iterable[int]]) -> list[int]:
-    """An order of the states in which eliminating each one adds few new transitions.
+SYMBOL_LIMIT = 6
+"""The most parameters for interpolation, whose grid grows exponentially with their number."""
 
-    ``rows[i]`` holds the states to which state i has a transition.
-
-    >>> minimum_degree_order([{1}, {0, 2, 3}, {1}, {1}])
-    [3, 2, 1, 0]
-    """
-    targets = [set(row) for row in rows]
-    sources = _sources(rows)
-
-    def degree(k: int) -> tuple[int, int, int]:
-        # among equals the last state: on boxes, from the far corner, this was fastest
-        return len(targets[k]) * len(sources[k]), len(targets[k]) + len(sources[k]), -k
-
-    heap = [degree(k) for k in range(len(rows))]
-    heapify(heap)
-    gone = [False] * len(rows)
-    order = []
-    while heap:
-        found = heappop(heap)
-        k = -found[2]
-        if gone[k] or found != degree(k):
-            continue
-        gone[k] = True
-        order.append(k)
-        for i in sources[k]:
-            targets[i].discard(k)
-            targets[i] |= targets[k] - {i}
-        for j in targets[k]:
-            sources[j].discard(k)
-            sources[j] |= sources[k] - {j}
-        for i in sources[k] | targets[k]:
-            heappush(heap, degree(i))
-    return order
+FILL_LIMIT = 4
+"""Updates of a rate, divided by the square of the number of states, from which a chain is dense."""
 
 
 def polynomial_weights(
-    rows: Sequence[Mapping[int, fmpz_mpoly]], context: fmpz_mpoly_ctx
+    rows: Sequence[Mapping[int, fmpz_mpoly]],
+    context: fmpz_mpoly_ctx,
+    order: Sequence[int] | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> list[fmpz_mpoly]:
     """The stationary weights of an irreducible chain with polynomial rates.
 
     ``rows[i][j]`` is the rate from i to j != i. The weight of state i is the minor of the
     negative generator without row and column i: by the Markov chain tree theorem the sum, over
-    the spanning trees directed to i, of the products of their rates.
+    the spanning trees directed to i, of the products of their rates. Where minors get long,
+    common factors of the weights are left out: by interpolation, or where its grid would be too
+    large by an elimination that divides them out. Interpolated weights are proved only by a
+    check of their balance (see `qtheory.stationary.interpolation`).
 
     >>> from flint import Ordering
     >>> context = fmpz_mpoly_ctx.get(("a", "b"), Ordering.degrevlex)
@@ -79,12 +58,22 @@ def polynomial_weights(
 
     Raises `ModelError` where the rates out of a state cancel.
     """
-    order = minimum_degree_order(rows)
-    weights = _minors(rows, context, order)
-    return primitive_row_weights(rows, context, order) if weights is None else weights
+    order = minimum_degree_order(rows) if order is None else order
+    weights = minors(rows, context, order)
+    if weights is not None:
+        return weights
+    if context.nvars() <= SYMBOL_LIMIT:
+        if progress:
+            progress(f"{len(rows)} states: probing the degrees")
+        shape = shape_of(rows, context, order)
+        if shape.points * len(rows) <= GRID_LIMIT:
+            return interpolated_weights(shape, context, progress)
+    if progress:
+        progress(f"{len(rows)} states: eliminating one by one")
+    return primitive_row_weights(rows, context, order)
 
 
-def _minors(
+def minors(
     rows: Sequence[Mapping[int, fmpz_mpoly]], context: fmpz_mpoly_ctx, order: Sequence[int]
 ) -> list[fmpz_mpoly] | None:
     """The weights without a greatest common divisor, None when polynomials get long."""
@@ -93,7 +82,7 @@ def _minors(
     # row without a transition to k only changes by the factor pivot/previous, so it is left at
     # its old level until it is needed.
     work = [dict(row) for row in rows]
-    sources = _sources(rows)
+    sources = sources_of(rows)
     zero, pivot = context.constant(0), context.constant(1)
     level = [pivot] * len(rows)
     steps = []
@@ -141,15 +130,25 @@ def rational_weights(rows: Sequence[Mapping[int, fmpq]]) -> list[fmpq]:
 
     Raises `ModelError` where the rates out of a state cancel.
     """
+    weights = _sparse_rational(rows)
+    return _dense_rational(rows) if weights is None else weights
+
+
+def _sparse_rational(rows: Sequence[Mapping[int, fmpq]]) -> list[fmpq] | None:
+    """The weights by state elimination, None when the chain fills up with transitions."""
     work = [dict(row) for row in rows]
-    sources = _sources(rows)
+    sources = sources_of(rows)
     order = minimum_degree_order(rows)
+    allowed = FILL_LIMIT * len(rows) ** 2
     steps = []
     for k in order[:-1]:
         row = work[k]
         total = sum(row.values(), fmpq(0))
         if total == 0:
             raise ModelError(f"the rates out of a state cancel: row {k} sums to zero")
+        allowed -= len(sources[k]) * len(row)
+        if allowed < 0:
+            return None
         incoming = {}
         for i in sources[k]:
             incoming[i] = share = work[i].pop(k) / total
@@ -169,10 +168,21 @@ def rational_weights(rows: Sequence[Mapping[int, fmpq]]) -> list[fmpq]:
     return weights
 
 
-def _sources(rows: Sequence[Iterable[int]]) -> list[set[int]]:
-    """For each state, the states with a transition to it."""
-    found: list[set[int]] = [set() for _ in rows]
+def _dense_rational(rows: Sequence[Mapping[int, fmpq]]) -> list[fmpq]:
+    """The weights, that of the last state being 1, by a p-adic solver."""
+    last = len(rows) - 1
+    # equation j is the balance of state j
+    matrix, right = fmpq_mat(last, last), fmpq_mat(last, 1)
     for i, row in enumerate(rows):
-        for j in row:
-            found[j].add(i)
-    return found
+        for j, rate in row.items():
+            if i == last:
+                right[j, 0] = -rate
+            elif j < last:
+                matrix[j, i] = rate
+        if i < last:
+            matrix[i, i] = -sum(row.values(), fmpq(0))
+    try:
+        found = matrix.solve(right)
+    except ZeroDivisionError:
+        raise ModelError("the rates out of a state cancel") from None
+    return [*(found[i, 0] for i in range(last)), fmpq(1)]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import lcm
 from typing import Any
@@ -17,11 +16,16 @@ from qtheory.model.classes import closed_classes
 from qtheory.model.rates import RateTable
 from qtheory.stationary.elimination import polynomial_weights, rational_weights
 from qtheory.stationary.law import ExactLaw, primitive
+from qtheory.stationary.lumping import exact_lumping, lumped_rates
+from qtheory.stationary.size import LawSize, require_budget, weights_size
 
-Rows = Sequence[Mapping[int, fmpz_mpoly]]
 
-
-def exact_law(table: RateTable, variables: tuple[sp.Symbol, ...] = ()) -> ExactLaw:
+def exact_law(
+    table: RateTable,
+    variables: tuple[sp.Symbol, ...] = (),
+    budget: float | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> ExactLaw:
     """The stationary law of a finite chain: pi Q = 0 (row vector), the probabilities sum to 1.
 
     >>> from qtheory.model import table_from_matrix
@@ -32,9 +36,49 @@ def exact_law(table: RateTable, variables: tuple[sp.Symbol, ...] = ()) -> ExactL
       W  a + b
 
     A chain may have transient states, which get probability zero. `ReducibleError` when it has
-    several closed classes, since the law is then not unique. The balance is checked, in exact
-    arithmetic, at a random integer point of the parameters.
+    several closed classes, since the law is then not unique. The balance is checked at the end
+    as an identity of polynomials, which proves the law.
+
+    A `budget` is the largest number of terms that the weights of all states may have together:
+    where the estimate `law_size` is above it, `ModelError` says so before any long work.
+    `progress` is called with a line of text at each step of long work.
     """
+    kept, rows = _closed_rows(table)
+    blocks = exact_lumping(table.ring, rows)
+    if len(blocks) < len(rows):
+        rows = lumped_rates(table.ring, rows, blocks)
+    if budget is not None:
+        require_budget(_size(table.ring, rows), budget)
+    found = _parametric(table.ring, rows, progress) if table.ring.symbols else _rational(rows)
+    weights = [table.ring.context.constant(0)] * len(table.states)
+    for block, weight in zip(blocks, primitive(found), strict=True):
+        for i in block:
+            weights[kept[i]] = weight
+    law = ExactLaw(table.states, table.ring, tuple(weights), variables)
+    if progress:
+        progress("checking the balance")
+    require_balance(table, law)
+    return law
+
+
+def law_size(table: RateTable) -> LawSize:
+    """How many terms the law of a chain will have: a quick estimate from above.
+
+    >>> from qtheory.model import table_from_matrix
+    >>> chain = [["-a", "a", 0], ["b", "-a-b", "a"], [0, "b", "-b"]]
+    >>> print(law_size(table_from_matrix(chain)))
+    up to about 3 terms in 3 weights (degrees a 2)
+
+    States of equal probability for a reason of symmetry count once. `ReducibleError` when the
+    chain has several closed classes.
+    """
+    _, rows = _closed_rows(table)
+    blocks = exact_lumping(table.ring, rows)
+    return _size(table.ring, lumped_rates(table.ring, rows, blocks))
+
+
+def _closed_rows(table: RateTable) -> tuple[list[int], list[dict[int, Ratio]]]:
+    """The states of the only closed class, and the rates between them."""
     closed = closed_classes(table)
     if len(closed) > 1:
         shown = ", ".join(_class_text(states) for states in closed[:3])
@@ -45,16 +89,7 @@ def exact_law(table: RateTable, variables: tuple[sp.Symbol, ...] = ()) -> ExactL
     position = {state: i for i, state in enumerate(table.states)}
     kept = [position[state] for state in closed[0]]
     place = {i: k for k, i in enumerate(kept)}
-    rates = [{place[j]: rate for j, rate in table.rows[i].items()} for i in kept]
-    solve = _parametric if table.ring.symbols else _rational
-    found = solve(table.ring, rates)
-    zero = table.ring.context.constant(0)
-    weights = [zero] * len(table.states)
-    for i, weight in zip(kept, found, strict=True):
-        weights[i] = weight
-    law = ExactLaw(table.states, table.ring, primitive(weights), variables)
-    require_balance(table, law)
-    return law
+    return kept, [{place[j]: rate for j, rate in table.rows[i].items()} for i in kept]
 
 
 def table_at(table: RateTable, at: Mapping[Any, Any]) -> RateTable:
@@ -85,40 +120,55 @@ def table_at(table: RateTable, at: Mapping[Any, Any]) -> RateTable:
     return replace(table, ring=numbers, rows=tuple(rows))
 
 
-def require_balance(table: RateTable, law: ExactLaw, seed: int = 1) -> None:
-    """Check pi Q = 0 exactly at a random integer point; `CertificateError` where it fails.
-
-    A law that is wrong passes with probability below degree/10^9 (Schwartz-Zippel).
-    """
-    draw = random.Random(seed)
-    point = [draw.randint(1, 10**9) for _ in table.ring.names]
-    weights = [fmpq(numerator(*point)) for numerator in law.numerators]
-    balance = [fmpq(0)] * len(weights)
+def require_balance(table: RateTable, law: ExactLaw) -> None:
+    """Check pi Q = 0, pi != 0 for all parameters; `CertificateError` where that fails."""
+    if law.denominator.is_zero():
+        raise CertificateError("the weights sum to zero")
+    # what leaves a state and what enters it, over the common denominator of its rates
+    zero = table.ring.context.constant(0)
+    flows: list[list[tuple[fmpz_mpoly, Ratio]]] = [[] for _ in table.states]
     for i, row in enumerate(table.rows):
         for j, rate in row.items():
-            flow = weights[i] * fmpq(rate.num(*point), rate.den(*point))
-            balance[i] -= flow
-            balance[j] += flow
-    for state, surplus in zip(table.states, balance, strict=True):
-        if surplus != 0:
+            flows[j].append((law.numerators[i], rate))
+            flows[i].append((law.numerators[i], -rate))
+    for state, terms in zip(table.states, flows, strict=True):
+        common = _common_denominator(table.ring, (rate for _, rate in terms))
+        surplus = zero
+        for weight, rate in terms:
+            surplus += weight * (rate.num * (common / rate.den))
+        if not surplus.is_zero():
             raise CertificateError(f"the weights do not balance at state {state}")
 
 
-def _parametric(ring: Ring, rows: Sequence[Mapping[int, Ratio]]) -> list[fmpz_mpoly]:
-    """The weights over QQ(parameters), up to a common factor."""
-    # Row i times a polynomial c_i has the solution pi_i / c_i.
+def cleared_rows(
+    ring: Ring, rows: Sequence[Mapping[int, Ratio]]
+) -> tuple[list[dict[int, fmpz_mpoly]], list[fmpz_mpoly]]:
+    """Rates as polynomials, and the factor by which each row was multiplied."""
     clearing = [_common_denominator(ring, row.values()) for row in rows]
     cleared = [
         {j: rate.num * (c / rate.den) for j, rate in row.items()}
         for row, c in zip(rows, clearing, strict=True)
     ]
-    weights = polynomial_weights(cleared, ring.context)
+    return cleared, clearing
+
+
+def _size(ring: Ring, rows: Sequence[Mapping[int, Ratio]]) -> LawSize:
+    return weights_size(cleared_rows(ring, rows)[0], ring.context)
+
+
+def _parametric(
+    ring: Ring, rows: Sequence[Mapping[int, Ratio]], progress: Callable[[str], None] | None
+) -> list[fmpz_mpoly]:
+    """The weights over QQ(parameters), up to a common factor."""
+    # Row i times a polynomial c_i has the solution pi_i / c_i.
+    cleared, clearing = cleared_rows(ring, rows)
+    weights = polynomial_weights(cleared, ring.context, progress=progress)
     return [
         weight if c.is_one() else weight * c for weight, c in zip(weights, clearing, strict=True)
     ]
 
 
-def _common_denominator(ring: Ring, rates: Any) -> fmpz_mpoly:
+def _common_denominator(ring: Ring, rates: Iterable[Ratio]) -> fmpz_mpoly:
     common = ring.context.constant(1)
     for rate in rates:
         if not rate.den.is_one():
@@ -126,14 +176,14 @@ def _common_denominator(ring: Ring, rates: Any) -> fmpz_mpoly:
     return common
 
 
-def _rational(ring: Ring, rows: Sequence[Mapping[int, Ratio]]) -> list[fmpz_mpoly]:
+def _rational(rows: Sequence[Mapping[int, Ratio]]) -> list[fmpz_mpoly]:
     """The weights of a chain without parameters, as integers."""
-    point = ()
+    context = Ring(()).context
     weights = rational_weights(
-        [{j: fmpq(r.num(*point), r.den(*point)) for j, r in row.items()} for row in rows]
+        [{j: fmpq(rate.num(), rate.den()) for j, rate in row.items()} for row in rows]
     )
     scale = lcm(*(int(weight.q) for weight in weights))
-    return [ring.context.constant((weight * scale).p) for weight in weights]
+    return [context.constant((weight * scale).p) for weight in weights]
 
 
 def _class_text(states: Sequence[Any]) -> str:

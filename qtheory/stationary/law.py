@@ -6,19 +6,18 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import islice
-from typing import Any
+from typing import Any, ClassVar
 
 import sympy as sp
-from flint import fmpz_mpoly
+from flint import fmpz, fmpz_mpoly
 
-from qtheory.arithmetic import Ratio, Ring, exact, lowest_terms, parameters, values_by_name
+from qtheory.arithmetic import Ratio, Ring, lowest_terms, parameters, values_by_name
 from qtheory.balls import Enclosure, evaluate
 from qtheory.errors import DomainError, ExpressionError, ModelError
 from qtheory.formulas import formula
-
-FACTOR_LIMIT = 1000
-"""The most terms of a polynomial that is factored when it is shown as an expression."""
+from qtheory.stationary.numeric_law import Error
+from qtheory.stationary.presentation import expression_of, law_latex, law_text
+from qtheory.stationary.weights import lifted, primitive, scaled_values
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -27,7 +26,8 @@ class ExactLaw:
 
     The numerators are polynomials with integer coefficients in the order of the states and have
     no common factor. SymPy expressions are built only for what is asked. `variables` names the
-    entries of a state, so that functions of the state can be written as formulas.
+    entries of a state, so that functions of the state can be written as formulas. `residual` and
+    `error` are those of a `NumericLaw`, with respect to the finite chain that was given: zero.
 
     >>> from qtheory.stationary import stationary
     >>> law = stationary([["-lam", "lam", 0], ["mu", "-lam-mu", "lam"], [0, "mu", "-mu"]])
@@ -44,6 +44,10 @@ class ExactLaw:
     numerators: tuple[fmpz_mpoly, ...]
     variables: tuple[sp.Symbol, ...] = ()
 
+    method: ClassVar[str] = "exact"
+    residual: ClassVar[int] = 0
+    error: ClassVar[Error] = Error(0.0, "certified")
+
     def __len__(self) -> int:
         return len(self.states)
 
@@ -54,7 +58,7 @@ class ExactLaw:
         return state in self._positions
 
     def __getitem__(self, state: Hashable) -> sp.Expr:
-        return _expression(self.ring, self.ratio(state))
+        return expression_of(self.ring, self.ratio(state))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ExactLaw) and (
@@ -117,7 +121,7 @@ class ExactLaw:
         values = self._values(f)
         further = [s for s in parameters(*values) if s.name not in self.ring.names]
         ring = Ring((*self.ring.symbols, *further)) if further else self.ring
-        return _expression(ring, self._mean(values, ring))
+        return expression_of(ring, self._mean(values, ring))
 
     def mean(self) -> sp.Expr:
         """The mean of the variable of a chain in one variable; `ModelError` for several."""
@@ -127,12 +131,52 @@ class ExactLaw:
         """The variance of the variable of a chain in one variable; `ModelError` for several."""
         n = self._variable()
         first, second = self.expect_ratio(n), self.expect_ratio(n**2)
-        return _expression(self.ring, second - first * first)
+        return expression_of(self.ring, second - first * first)
 
     def _variable(self) -> sp.Symbol:
         if len(self.variables) != 1:
             raise ModelError("a law in several variables has no one mean: use expect(f)")
         return self.variables[0]
+
+    def marginal(self, variable: Any) -> dict[int, sp.Expr]:
+        """P(variable = k) for each value k that the states of the law take.
+
+        >>> from qtheory.model import Model, Transition
+        >>> from qtheory.domain import Domain
+        >>> from qtheory.stationary import stationary
+        >>> lam, mu = sp.symbols("lambda mu", positive=True)
+        >>> n = sp.Symbol("n", integer=True, nonnegative=True)
+        >>> steps = [Transition(lam, +1), Transition(mu, -1, when=n >= 1)]
+        >>> stationary(Model(n, Domain(), steps), box=1).marginal(n)
+        {0: mu/(lambda + mu), 1: lambda/(lambda + mu)}
+
+        `ModelError` for a variable that the states do not have.
+        """
+        return {k: self._share(mass) for k, mass in self._masses(variable).items()}
+
+    def tail(self, variable: Any) -> dict[int, sp.Expr]:
+        """P(variable >= k) for each value k that the states of the law take."""
+        found, above = {}, self.ring.context.constant(0)
+        for k, mass in reversed(self._masses(variable).items()):
+            above = above + mass
+            found[k] = self._share(above)
+        return dict(reversed(found.items()))
+
+    def _masses(self, variable: Any) -> dict[int, fmpz_mpoly]:
+        """The sums of the numerators by the value of a variable, in order."""
+        names = [symbol.name for symbol in self.variables]
+        if str(variable) not in names:
+            known = ", ".join(names) or "none"
+            raise ModelError(f"{variable} is no state variable; known: {known}")
+        index, zero = names.index(str(variable)), self.ring.context.constant(0)
+        masses: dict[int, fmpz_mpoly] = {}
+        for state, numerator in zip(self.states, self.numerators, strict=True):
+            k = _entry(state, index)
+            masses[k] = masses.get(k, zero) + numerator
+        return dict(sorted(masses.items()))
+
+    def _share(self, mass: fmpz_mpoly) -> sp.Expr:
+        return expression_of(self.ring, lowest_terms(mass, self.denominator))
 
     def expect_ratio(self, f: Any) -> Ratio:
         """The expectation of f as a fraction of polynomials over the law's own ring."""
@@ -161,8 +205,8 @@ class ExactLaw:
             common = common * weight.den / common.gcd(weight.den)
         for weight, numerator in zip(weights, self.numerators, strict=True):
             if not weight.num.is_zero():
-                total += weight.num * (common / weight.den) * _lifted(numerator, ring)
-        return lowest_terms(total, common * _lifted(self.denominator, ring))
+                total += weight.num * (common / weight.den) * lifted(numerator, ring)
+        return lowest_terms(total, common * lifted(self.denominator, ring))
 
     def at(self, point: Mapping[Any, Any]) -> dict[Hashable, Fraction]:
         """The law at a rational point, exactly.
@@ -170,13 +214,13 @@ class ExactLaw:
         Raises `DomainError` for unknown or missing parameters and where it is no law.
         """
         values = self._known(point)
-        place = self.ring.point(values)
-        weights = [self.ring.evaluate(numerator, place) for numerator in self.numerators]
-        total = sum(weights)
+        weights = scaled_values(self.numerators, self.ring.point(values))
+        total = sum(weights, fmpz(0))
         if total == 0:
             raise DomainError(f"no unique stationary law at {_shown_point(values)}")
         law = {
-            state: exact(weight / total) for state, weight in zip(self.states, weights, strict=True)
+            state: Fraction(int(weight), int(total))
+            for state, weight in zip(self.states, weights, strict=True)
         }
         for state, probability in law.items():
             if probability < 0:
@@ -242,17 +286,7 @@ class ExactLaw:
         return values
 
     def __repr__(self) -> str:
-        over = ", ".join(self.ring.names) or "the rational numbers"
-        rows = [(str(s), w) for s, w in zip(self.states, self.numerators, strict=True)][:12]
-        more = [f"  ... {len(self) - 12} more"] if len(self) > 12 else []
-        width = max(len(name) for name, _ in rows)
-        lines = [f"  {name:<{width}}  {_text(self.ring, weight)}" for name, weight in rows]
-        head = f"stationary law of {len(self)} states over {over}: weights, to be divided by W"
-        return "\n".join([head, *lines, *more, f"  {'W':<{width}}  {self._text_of_total}"])
-
-    @property
-    def _text_of_total(self) -> str:
-        return _text(self.ring, self.denominator)
+        return law_text(self)
 
     def latex(self, terms: int = 6, rows: int = 12) -> str:
         r"""The probabilities as LaTeX, with at most so many terms a polynomial and so many rows.
@@ -267,32 +301,10 @@ class ExactLaw:
         Z &= a + b
         \end{aligned}
         """
-        lines = [
-            rf"\pi_{{{_state_latex(state)}}} &= \tfrac{{1}}{{Z}}\,"
-            rf"\bigl({_polynomial_latex(self.ring, weight, terms)}\bigr)"
-            for state, weight in islice(zip(self.states, self.numerators, strict=True), rows)
-        ]
-        if len(self) > rows:
-            lines.append(rf"&\;\;\vdots \quad \text{{({len(self) - rows} more states)}}")
-        lines.append(f"Z &= {_polynomial_latex(self.ring, self.denominator, terms)}")
-        return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+        return law_latex(self, terms, rows)
 
     def _repr_latex_(self) -> str:
         return f"${self.latex()}$"
-
-
-def primitive(weights: Sequence[fmpz_mpoly]) -> tuple[fmpz_mpoly, ...]:
-    """Weights, not all zero, without common factors and with a positive leading sum."""
-    common = None
-    for weight in sorted((w for w in weights if not w.is_zero()), key=len):
-        common = weight if common is None else common.gcd(weight)
-        if common.is_one():
-            break
-    total = sum(weights[1:], weights[0])
-    sign = -1 if not total.is_zero() and total.leading_coefficient() < 0 else 1
-    if common is None or (common.is_one() and sign == 1):
-        return tuple(weights)
-    return tuple(sign * weight / common for weight in weights)
 
 
 def _rebuilt(
@@ -305,48 +317,9 @@ def _rebuilt(
     return ExactLaw(states, ring, tuple(map(ring.context.from_dict, weights)), variables)
 
 
-def _lifted(poly: fmpz_mpoly, ring: Ring) -> fmpz_mpoly:
-    """The polynomial in a ring with further symbols at the end."""
-    more = len(ring.names) - poly.context().nvars()
-    if not more:
-        return poly
-    return ring.context.from_dict({(*e, *(0,) * more): c for e, c in poly.to_dict().items()})
-
-
 def _entry(state: Any, index: int) -> int:
     return state[index] if isinstance(state, tuple) else state
 
 
-def _expression(ring: Ring, value: Ratio) -> sp.Expr:
-    """Factored where that is cheap."""
-    small = max(len(value.num), len(value.den)) <= FACTOR_LIMIT
-    return ring.factored(value) if small else ring.expression(value)
-
-
 def _shown_point(values: Mapping[str, Fraction]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in values.items())
-
-
-def _head(ring: Ring, poly: fmpz_mpoly, terms: int) -> sp.Expr:
-    """The first terms of a polynomial."""
-    if len(poly) <= terms:
-        return ring.expression(poly)
-    return ring.expression(ring.context.from_dict(dict(islice(poly.terms(), terms))))
-
-
-def _text(ring: Ring, poly: fmpz_mpoly, terms: int = 4) -> str:
-    more = f" + ... ({len(poly)} terms)" if len(poly) > terms else ""
-    return f"{_head(ring, poly, terms)}{more}"
-
-
-def _polynomial_latex(ring: Ring, poly: fmpz_mpoly, terms: int) -> str:
-    more = rf" + \cdots \;\text{{({len(poly)} terms)}}" if len(poly) > terms else ""
-    return sp.latex(_head(ring, poly, terms)) + more
-
-
-def _state_latex(state: Any) -> str:
-    if isinstance(state, tuple):
-        return ", ".join(map(_state_latex, state))
-    if isinstance(state, str):
-        return rf"\text{{{state}}}"
-    return sp.latex(sp.sympify(state)) if isinstance(state, (int, sp.Basic)) else str(state)

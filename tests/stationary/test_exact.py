@@ -10,8 +10,9 @@ import pytest
 import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sympy.polys.matrices import DomainMatrix
 
-from qtheory.arithmetic import Ring
+from qtheory.arithmetic import Ring, irreducible_factors
 from qtheory.domain import Domain
 from qtheory.errors import (
     CertificateError,
@@ -228,7 +229,7 @@ def test_against_sympy_nullspace(capacity):
         for j, rate in row.items():
             generator[i, j] += table.ring.expression(rate)
             generator[i, i] -= table.ring.expression(rate)
-    vector = generator.T.nullspace()[0]
+    vector = DomainMatrix.from_Matrix(generator.T).to_field().nullspace().to_Matrix()
     for k, state in enumerate(law):
         assert sp.cancel(vector[k] / sum(vector) - law[state]) == 0
 
@@ -399,6 +400,135 @@ def test_latex_of_named_states():
 def test_numerator_texts_are_readable_formulas():
     law = mm1(1)
     assert [text_of(law.ring.expression(w)) for w in law.numerators] == ["mu", "lam"]
+
+
+@pytest.mark.parametrize("point", [{lam: 2, mu: 3, p: 1}, {lam: "2/3", mu: "5/7", p: "1/11"}])
+def test_the_law_at_a_point_by_substitution(point):
+    law = stationary(SHORTER_QUEUE, 3, where=m + d <= 3)
+    values = {symbol: sp.Rational(value) for symbol, value in point.items()}
+    for state, probability in law.at(point).items():
+        assert sp.Rational(probability.numerator, probability.denominator) == law[state].subs(
+            values
+        )
+
+
+def test_marginals_and_tails():
+    law = stationary(SHORTER_QUEUE, 3, where=m + d <= 3)
+    for variable in (m, d):
+        marginal, tail = law.marginal(variable), law.tail(str(variable))
+        assert list(marginal) == list(tail) == [0, 1, 2, 3]
+        assert tail[0] == 1 and tail[3] == marginal[3]
+        for k in range(4):
+            assert sp.cancel(marginal[k] - law.probability(sp.Eq(variable, k))) == 0
+            assert sp.cancel(tail[k] - law.probability(variable >= k)) == 0
+        # E[X] is the sum of P(X >= k) over k >= 1
+        assert sp.cancel(law.expect(variable) - tail[1] - tail[2] - tail[3]) == 0
+    with pytest.raises(ModelError, match="n is no state variable; known: m, d"):
+        law.marginal(n)
+    with pytest.raises(ModelError, match="known: none"):
+        stationary([[-1, 1], [1, -1]]).tail(n)
+
+
+def test_an_exact_law_says_so():
+    law = mm1(2)
+    assert (law.method, law.residual) == ("exact", 0)
+    assert (law.error.value, law.error.kind) == (0, "certified")
+
+
+# --- wishes and pains of users of other packages ---
+
+
+def test_states_keep_their_order_and_names():
+    # sympy#20026: states were sorted, and strings could not be used
+    names = ["idle", ("busy", 2), "broken", 10]
+    graph = nx.DiGraph()
+    for k, name in enumerate(names):
+        graph.add_edge(name, names[(k + 1) % 4], rate=k + 1)
+    law = stationary(graph)
+    assert list(law) == names
+    assert list(law.at({}).values()) == [Fraction(12, 25 * (k + 1)) for k in range(4)]
+
+
+def test_order_of_insertion_and_doubled_edges():
+    # networkx#7021: the order of insertion is that of the states, and of nothing else
+    a, b, c = sp.symbols("a b c", positive=True)
+    edges = [(0, 1, a), (1, 2, b), (2, 0, c), (1, 0, c), (0, 2, a * b)]
+    once = stationary(nx.DiGraph((i, j, {"rate": r}) for i, j, r in edges))
+    halves = [(i, j, {"rate": r / 2}) for i, j, r in reversed(edges) for _ in range(2)]
+    doubled = nx.MultiDiGraph()
+    doubled.add_edges_from(halves)
+    twice = stationary(doubled)
+    assert list(twice) == [0, 2, 1]
+    assert all(once[state] == twice[state] for state in once)
+
+
+def test_floats_are_the_decimals_that_they_print():
+    # symengine.py#447: floats in a symbolic elimination lose all digits
+    a = sp.Symbol("a", positive=True)
+    floats = stationary([[-0.1 * a, 0.1 * a], [0.3, -0.3]])
+    assert floats == stationary([[-a / 10, a / 10], ["3/10", "-3/10"]])
+
+
+def test_every_closed_class_is_named():
+    # sympy#19011 (free symbols for an answer), jacobian#3188 (the identity as one class)
+    identity = table_from_matrix(sp.eye(128), time="discrete")
+    with pytest.raises(ReducibleError, match=r"128 closed classes \{0\}, \{1\}, \{2\}, \.\.\."):
+        exact_law(identity)
+    mixed = [[0, 0, 0], ["a", "-2*a", "a"], [0, 0, 0]]
+    with pytest.raises(ReducibleError, match=r"2 closed classes \{0\}, \{2\}"):
+        stationary(mixed)
+
+
+def test_probabilities_sum_to_one():
+    # FiniteStateProjection.jl#72: the zero vector solves the balance equations too
+    law = stationary(SHORTER_QUEUE, 2, where=m + d <= 2)
+    assert sp.cancel(sum(law[state] for state in law)) == 1
+    assert sum(law.at({lam: 7, mu: 1, p: "1/3"}).values()) == 1
+    zero = ExactLaw(law.states, law.ring, (law.numerators[0] - law.numerators[0],) * len(law))
+    with pytest.raises(CertificateError, match="sum to zero"):
+        require_balance(rate_table(SHORTER_QUEUE, 2, where=m + d <= 2), zero)
+
+
+@given(st.lists(rational, min_size=2, max_size=5), st.data())
+@settings(max_examples=30, deadline=None)
+def test_reversible_chains_keep_their_law(weights, data):
+    # rates s_ij / w_i with symmetric s are in detailed balance with the weights w
+    size = len(weights)
+    rates = {}
+    for i, j in itertools.combinations(range(size), 2):
+        if j == i + 1 or data.draw(st.booleans()):
+            speed = data.draw(rational)
+            rates[i, j], rates[j, i] = speed / weights[i], speed / weights[j]
+    law = exact_law(numeric_table(rates, size)).at({})
+    assert list(law.values()) == [w / sum(weights) for w in weights]
+
+
+@given(irreducible(largest=4), st.permutations(range(4)))
+@settings(max_examples=25, deadline=None)
+def test_symbolic_laws_do_not_depend_on_labels_or_speed(chain, order):
+    rates, size = chain
+    x, speed = sp.symbols("x speed", positive=True)
+    place = [k for k in order if k < size]
+    graph, moved = nx.DiGraph(), nx.DiGraph()
+    moved.add_nodes_from(sorted(range(size), key=place.__getitem__))
+    for (i, j), rate in rates.items():
+        symbolic = sp.Rational(rate.numerator, rate.denominator) * (x if i < j else 1)
+        graph.add_edge(i, j, rate=symbolic)
+        moved.add_edge(i, j, rate=symbolic * speed)
+    law, other = stationary(graph), stationary(moved)
+    assert all(sp.cancel(law[i] - other[i]) == 0 for i in range(size))
+
+
+def test_factors_with_large_coefficients():
+    # python-flint 0.9: sorting such factors overflows
+    big = 2**40 + 1
+    x = sp.Symbol("x", positive=True)
+    law = stationary([[-(big * x + 7), big * x + 7], [x, -x]])
+    assert law[0] == x / ((big + 1) * x + 7)
+    squares = Ring((x,)).polynomial(sp.expand(6 * x**2 * (big * x + 7) * (3 * big * x + 5) ** 2))
+    content, factors = irreducible_factors(squares)
+    product = content * prod(factor**power for factor, power in factors)
+    assert product == squares and sorted(power for _, power in factors) == [1, 2, 2]
 
 
 # --- what must be refused ---
