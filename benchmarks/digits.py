@@ -33,7 +33,7 @@ def run() -> list[dict[str, str]]:
     """The rows of the table."""
     from qtheory.drift import enclose
     from qtheory.stationary import compensation, deep_digits
-    from qtheory.stationary.compensation_series import ratio_of_sums
+    from qtheory.stationary.series.terms import ratio_of_sums
     from qtheory.systems import shorter_queue as sq
 
     model, cost, rows = sq.model(), 2 * sq.m + sq.d, []

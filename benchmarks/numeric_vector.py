@@ -41,7 +41,7 @@ def generator(capacity: int, lam: float) -> Any:
 
 
 def _sparse(capacity: int, lam: float) -> Callable[[], Any]:
-    from qtheory.stationary.sparse import solve
+    from qtheory.stationary.floats.sparse import solve
 
     matrix = generator(capacity, lam)
     return lambda: solve(matrix)

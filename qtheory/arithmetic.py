@@ -164,7 +164,9 @@ class Ratio:
     def __add__(self, other: Ratio) -> Ratio:
         if self.den == other.den:
             return lowest_terms(self.num + other.num, self.den)
-        return lowest_terms(self.num * other.den + other.num * self.den, self.den * other.den)
+        shares = lowest_terms(self.den, other.den)
+        total = self.num * shares.den + other.num * shares.num
+        return lowest_terms(total, self.den * shares.den)
 
     def __neg__(self) -> Ratio:
         return Ratio(-self.num, self.den)
@@ -173,12 +175,16 @@ class Ratio:
         return self + (-other)
 
     def __mul__(self, other: Ratio) -> Ratio:
-        return lowest_terms(self.num * other.num, self.den * other.den)
+        # common factors are crosswise only: that is where they are cheap to find
+        left, right = lowest_terms(self.num, other.den), lowest_terms(other.num, self.den)
+        return Ratio(left.num * right.num, left.den * right.den)
 
     def __truediv__(self, other: Ratio) -> Ratio:
         if other.num.is_zero():
             raise ZeroDivisionError("division by the zero rational function")
-        return lowest_terms(self.num * other.den, self.den * other.num)
+        if other.num.leading_coefficient() < 0:
+            return self * Ratio(-other.den, -other.num)
+        return self * Ratio(other.den, other.num)
 
     def __pow__(self, exponent: int) -> Ratio:
         return Ratio(self.num**exponent, self.den**exponent)
@@ -199,6 +205,16 @@ def lowest_terms(num: fmpz_mpoly, den: fmpz_mpoly) -> Ratio:
     if den.leading_coefficient() < 0:
         num, den = -num, -den
     return Ratio(num, den)
+
+
+def content(polynomials: Iterable[fmpz_mpoly]) -> fmpz_mpoly | None:
+    """The greatest common divisor, None of no polynomials."""
+    common = None
+    for polynomial in sorted(polynomials, key=len):
+        common = polynomial if common is None else common.gcd(polynomial)
+        if common.is_one():
+            break
+    return common
 
 
 class Ring:

@@ -17,7 +17,15 @@ import sympy as sp
 from flint import fmpz_mpoly
 from sympy.core.relational import Relational
 
-from qtheory.arithmetic import Ring, divisors, exact, parameters, to_fmpq, values_by_name
+from qtheory.arithmetic import (
+    Ring,
+    divisors,
+    exact,
+    irreducible_factors,
+    parameters,
+    to_fmpq,
+    values_by_name,
+)
 from qtheory.chart import Chart, Constraint, charts
 from qtheory.errors import DomainError, UnstableError
 from qtheory.formulas import relation, relations
@@ -248,7 +256,7 @@ def _without_positive_factors(ring: Ring, constraint: Constraint, known: list[Ch
     poly, kind = constraint
     if poly.is_zero():
         return constraint
-    for factor, _ in poly.factor()[1]:
+    for factor, _ in irreducible_factors(poly)[1]:
         signs = {chart.sign(factor) for chart in known}
         sign = 1 if ">" in signs else -1 if "<" in signs else 0
         while sign:

@@ -9,7 +9,7 @@ from typing import Any
 import sympy as sp
 from flint import fmpz_mpoly
 
-from qtheory.arithmetic import Ratio, Ring
+from qtheory.arithmetic import Ratio, Ring, irreducible_factors
 from qtheory.check import FORMAT, digest
 from qtheory.check.drift import cost_text
 from qtheory.domain import Domain
@@ -90,9 +90,9 @@ class SignBook:
         if value.num.is_zero():
             return
         self._require_nonzero(value.den, why)
-        content, factors = value.num.factor()
+        content, factors = irreducible_factors(value.num)
         direction = 1 if content > 0 else -1
-        below = value.den.factor()
+        below = irreducible_factors(value.den)
         direction *= 1 if below[0] > 0 else -1
         for factor, times in below[1]:
             direction *= self._known(factor).direction ** int(times)
@@ -120,8 +120,8 @@ class SignBook:
             pass
         else:
             return None
-        content, factors = value.num.factor()
-        below, divisors = value.den.factor()
+        content, factors = irreducible_factors(value.num)
+        below, divisors = irreducible_factors(value.den)
         product = value.num.context().constant(1 if (content > 0) == (below > 0) else -1)
         strict = False
         for factor, times in [*factors, *divisors]:
@@ -141,7 +141,7 @@ class SignBook:
         self.require_nonnegative(Ratio(poly, one), why)
 
     def _require_nonzero(self, poly: fmpz_mpoly, why: str) -> None:
-        for factor, _ in poly.factor()[1]:
+        for factor, _ in irreducible_factors(poly)[1]:
             sign = self._sign(factor)
             if sign is None or not sign.strict:
                 raise Undecided(Ratio(factor, factor), f"{why}: a divisor may vanish")

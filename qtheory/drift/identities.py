@@ -19,7 +19,7 @@ from typing import Any
 import sympy as sp
 from flint import fmpq, fmpz_mpoly
 
-from qtheory.arithmetic import Ratio, Ring, exact, lowest_terms
+from qtheory.arithmetic import Ratio, Ring, exact, irreducible_factors, lowest_terms
 from qtheory.drift.basis import complexity, default_basis
 from qtheory.drift.moments import Moment
 from qtheory.drift.piecewise import Combination, FunctionSpace, as_function, is_condition
@@ -134,7 +134,7 @@ class Identities:
     def _product(self, polynomial: fmpz_mpoly) -> sp.Expr:
         if polynomial.is_zero():
             return sp.Integer(0)
-        number, factors = polynomial.factor()
+        number, factors = irreducible_factors(polynomial)
         shown = []
         for factor, power in factors:
             if self._is_negative(factor):

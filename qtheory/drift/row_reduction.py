@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from flint import fmpz_mpoly
 
-from qtheory.arithmetic import Ratio, Ring, lowest_terms
-from qtheory.stationary.primitive_rows import content, reduced
+from qtheory.arithmetic import Ratio, Ring, content, lowest_terms
 
 Row = dict[int, fmpz_mpoly]
 """A row by its nonzero entries: polynomial by column."""
@@ -17,7 +16,7 @@ def cleared(ring: Ring, row: Mapping[int, Ratio]) -> Row:
     """The polynomial row without a common factor that is a multiple of a row of fractions."""
     common = ring.integer(1).num
     for value in row.values():
-        common = common * reduced(value.den, common).num
+        common = common * lowest_terms(value.den, common).num
     return _primitive({j: v.num * (common / v.den) for j, v in row.items() if not v.num.is_zero()})
 
 
@@ -68,7 +67,8 @@ def _eliminated(row: Row, column: int, pivot: Row) -> Row:
     """A primitive combination of two rows without the pivot's column."""
     if column not in row:
         return row
-    keep, share = reduced(pivot[column], row[column])
+    ratio = lowest_terms(pivot[column], row[column])
+    keep, share = ratio.num, ratio.den
     changed = {j: v * keep for j, v in row.items() if j != column}
     for j, v in pivot.items():
         if j != column:

@@ -14,7 +14,7 @@ from typing import Any
 
 import sympy as sp
 
-from qtheory.arithmetic import Ratio, Ring
+from qtheory.arithmetic import Ratio, Ring, irreducible_factors
 from qtheory.balls import evaluate
 from qtheory.domain import Domain
 from qtheory.drift.certificate import DriftCertificate, SignBook, Undecided, Weighted, certify
@@ -99,7 +99,7 @@ class ClosedForms:
         found = {}
         for j, second in enumerate(values):
             for i, first in enumerate(values[:j]):
-                factors = (first - second).num.factor()[1]
+                factors = irreducible_factors((first - second).num)[1]
                 found[i, j] = tuple(
                     ring.expression(factor)
                     for factor, _ in factors

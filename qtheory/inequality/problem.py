@@ -17,7 +17,7 @@ import sympy as sp
 from flint import fmpz_mpoly
 from sympy.core.relational import Relational
 
-from qtheory.arithmetic import Ratio, Ring, by_power, divisors, exact, read
+from qtheory.arithmetic import Ratio, Ring, by_power, divisors, exact, irreducible_factors, read
 from qtheory.balls import rational_value
 from qtheory.chart import Constraint
 from qtheory.check.polynomials import Functions, integral
@@ -267,7 +267,7 @@ def _without_factors(region: SemialgebraicSet, index: int) -> Derived | None:
     poly, kind = region.constraints[index]
     if poly.is_constant():
         return None
-    factors = poly.factor()[1]
+    factors = irreducible_factors(poly)[1]
     if len(factors) == 1 and factors[0][1] == 1:
         return None
     known = []

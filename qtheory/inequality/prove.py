@@ -10,7 +10,7 @@ import sympy as sp
 from flint import fmpz_mpoly
 from sympy.core.relational import Relational
 
-from qtheory.arithmetic import parameters
+from qtheory.arithmetic import irreducible_factors, parameters
 from qtheory.check import FORMAT, digest
 from qtheory.check.rules import IMPLIED_BY
 from qtheory.domain import Domain
@@ -118,8 +118,8 @@ class _Attempt:
         self.strict = problem.claim.rel_op in STRICT
         self.tried: list[str] = []
         numerator = problem.difference.num
-        self.factors = [] if numerator.is_zero() else numerator.factor()[1]
-        self.constant = 0 if numerator.is_zero() else numerator.factor()[0]
+        self.factors = [] if numerator.is_zero() else irreducible_factors(numerator)[1]
+        self.constant = 0 if numerator.is_zero() else irreducible_factors(numerator)[0]
         self.below = _irreducible([problem.difference.den, *problem.divisors])
         self.product = self.ring.rational(numerator * problem.difference.den)
         self.rounded = any(symbol.is_integer for symbol in problem.domain.symbols)
@@ -173,7 +173,7 @@ class _Attempt:
     def _direction(self) -> int:
         """The sign of the difference by the known signs; unknown factors count as positive."""
         sign = (self.constant > 0) - (self.constant < 0)
-        constant, factors = self.problem.difference.den.factor()
+        constant, factors = irreducible_factors(self.problem.difference.den)
         for factor, times in [*self.factors, *factors]:
             if str(factor) in self.signs:
                 sign *= self.signs[str(factor)].direction ** int(times)
@@ -285,7 +285,7 @@ def _irreducible(polys: Iterable[fmpz_mpoly]) -> list[fmpz_mpoly]:
     """The irreducible factors that occur, each once."""
     found: list[fmpz_mpoly] = []
     for poly in polys:
-        for factor, _ in poly.factor()[1]:
+        for factor, _ in irreducible_factors(poly)[1]:
             if factor not in found:
                 found.append(factor)
     return found

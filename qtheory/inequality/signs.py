@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from flint import fmpq, fmpq_mat, fmpz_mpoly
 
-from qtheory.arithmetic import Ring, by_power
+from qtheory.arithmetic import Ring, by_power, irreducible_factors
 from qtheory.chart import Chart, Constraint
 from qtheory.inequality.bernstein import FoundNegative, subdivide
 from qtheory.semialgebraic import Point, SemialgebraicSet
@@ -163,7 +163,7 @@ def by_factors(
     """A proof of poly >= 0 (> 0 if strict) from the signs of its irreducible factors."""
     if poly.is_zero():
         return None if strict else {"by": "factors", "factors": []}
-    constant, factors = poly.factor()
+    constant, factors = irreducible_factors(poly)
     sign = 1 if constant > 0 else -1
     entries = []
     for factor, times in factors:

@@ -12,6 +12,8 @@ from math import gcd
 
 from flint import fmpz_mpoly
 
+from qtheory.arithmetic import irreducible_factors
+
 LINE = 70
 """The characters of mathematics that fit into a line of print, roughly."""
 
@@ -66,7 +68,7 @@ def power_latex(base: str, exponent: int) -> str:
 def polynomial_latex(poly: fmpz_mpoly, names: Sequence[str]) -> str:
     r"""A polynomial on one line.
 
-    >>> from qtheory.arithmetic import Ring
+    >>> from qtheory.arithmetic import Ring, irreducible_factors
     >>> import sympy as sp
     >>> lam, mu = sp.symbols("lambda mu")
     >>> polynomial_latex(Ring((lam, mu)).polynomial(2*mu - lam), (r"\lambda", r"\mu"))
@@ -89,7 +91,7 @@ def split(poly: fmpz_mpoly, known: Iterable[fmpz_mpoly] = ()) -> tuple[int, Powe
             factors.append((factor, times))
     if poly.is_zero():
         return 0, []
-    constant, others = poly.factor()
+    constant, others = irreducible_factors(poly)
     factors += [(factor, int(times)) for factor, times in others]
     return int(constant), sorted(factors, key=lambda item: _simplicity(item[0]))
 

@@ -11,24 +11,27 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from qtheory.stationary.birth_death import BirthDeathLaw
-from qtheory.stationary.chain import finite_table
+from qtheory.stationary.birth_death.closed_form import birth_death_law
+from qtheory.stationary.birth_death.law import BirthDeathLaw
 from qtheory.stationary.choice import Method, solve
-from qtheory.stationary.closed_form import birth_death_law
-from qtheory.stationary.exact import exact_law, table_at
-from qtheory.stationary.law import ExactLaw
-from qtheory.stationary.numeric_law import Error, NumericLaw
+from qtheory.stationary.exact.chain import finite_table
+from qtheory.stationary.exact.law import ExactLaw
+from qtheory.stationary.exact.solve import exact_law, table_at
+from qtheory.stationary.floats.law import Error, NumericLaw
 
 if TYPE_CHECKING:
     from qtheory.model.flows import Boundary
     from qtheory.stationary.choice import Law
-    from qtheory.stationary.compensation_law import CompensationLaw, compensation
-    from qtheory.stationary.estimate import Estimate, deep_digits
-    from qtheory.stationary.families import family
-    from qtheory.stationary.family_law import FamilyLaw
+    from qtheory.stationary.exact.hitting import absorption_probabilities, hitting_times
+    from qtheory.stationary.exact.solve import law_size
+    from qtheory.stationary.exact.trees import tree_weights
+    from qtheory.stationary.families.family import family
+    from qtheory.stationary.families.law import FamilyLaw
+    from qtheory.stationary.floats.deep_digits import Estimate, deep_digits
+    from qtheory.stationary.floats.sparse import sparse_law
+    from qtheory.stationary.floats.truncation import truncated_law
     from qtheory.stationary.qbd import MatrixGeometricLaw, matrix_geometric
-    from qtheory.stationary.sparse import sparse_law
-    from qtheory.stationary.truncation import truncated_law
+    from qtheory.stationary.series.law import CompensationLaw, compensation
 
 __all__ = [
     "BirthDeathLaw",
@@ -39,30 +42,38 @@ __all__ = [
     "FamilyLaw",
     "MatrixGeometricLaw",
     "NumericLaw",
+    "absorption_probabilities",
     "birth_death_law",
     "compensation",
     "deep_digits",
     "exact_law",
     "family",
     "finite_table",
+    "hitting_times",
+    "law_size",
     "matrix_geometric",
     "sparse_law",
     "stationary",
     "table_at",
+    "tree_weights",
     "truncated_law",
 ]
 
 _LATER = {
-    "CompensationLaw": "compensation_law",
-    "Estimate": "estimate",
-    "FamilyLaw": "family_law",
+    "CompensationLaw": "series.law",
+    "Estimate": "floats.deep_digits",
+    "FamilyLaw": "families.law",
     "MatrixGeometricLaw": "qbd",
-    "compensation": "compensation_law",
-    "deep_digits": "estimate",
-    "family": "families",
+    "absorption_probabilities": "exact.hitting",
+    "compensation": "series.law",
+    "deep_digits": "floats.deep_digits",
+    "family": "families.family",
+    "hitting_times": "exact.hitting",
+    "law_size": "exact.solve",
     "matrix_geometric": "qbd",
-    "sparse_law": "sparse",
-    "truncated_law": "truncation",
+    "sparse_law": "floats.sparse",
+    "tree_weights": "exact.trees",
+    "truncated_law": "floats.truncation",
 }
 
 

@@ -10,15 +10,15 @@ import sympy as sp
 
 from qtheory.errors import ModelError
 from qtheory.model.model import Model
-from qtheory.stationary.birth_death import BirthDeathLaw
-from qtheory.stationary.law import ExactLaw
-from qtheory.stationary.numeric_law import NumericLaw
+from qtheory.stationary.birth_death.law import BirthDeathLaw
+from qtheory.stationary.exact.law import ExactLaw
+from qtheory.stationary.floats.law import NumericLaw
 
 if TYPE_CHECKING:
     from qtheory.model.flows import Boundary
-    from qtheory.stationary.compensation_law import CompensationLaw
-    from qtheory.stationary.family_law import FamilyLaw
+    from qtheory.stationary.families.law import FamilyLaw
     from qtheory.stationary.qbd import MatrixGeometricLaw
+    from qtheory.stationary.series.law import CompensationLaw
 
     Law = ExactLaw | BirthDeathLaw | MatrixGeometricLaw | CompensationLaw | FamilyLaw | NumericLaw
 
@@ -54,12 +54,12 @@ def solve(
         chosen = method or _finite_method(chain, box, where, at)
         _require_options(chosen, digits, tolerance, budget)
         if chosen == "exact":
-            from qtheory.stationary.chain import finite_table
-            from qtheory.stationary.exact import exact_law
+            from qtheory.stationary.exact.chain import finite_table
+            from qtheory.stationary.exact.solve import exact_law
 
             variables = chain.state if isinstance(chain, Model) else ()
             return exact_law(finite_table(chain, box, where, at, boundary), variables, budget)
-        from qtheory.stationary.sparse import sparse_law
+        from qtheory.stationary.floats.sparse import sparse_law
 
         return sparse_law(chain, box, where, at, boundary)
     if method is not None:
@@ -78,7 +78,7 @@ def solve(
 def _family(
     model: Any, size: sp.Symbol, where: Any, at: Any, method: Method | None, boundary: Boundary
 ) -> FamilyLaw:
-    from qtheory.stationary.families import family
+    from qtheory.stationary.families.family import family
 
     if at is not None or where is not None or method not in (None, "closed_form"):
         raise ModelError(f"the law for every {size} is a closed form in all parameters: only box")
@@ -153,7 +153,7 @@ def _infinite(
     tolerance: float | None,
 ) -> Law:
     if method == "closed_form":
-        from qtheory.stationary.closed_form import birth_death_law
+        from qtheory.stationary.birth_death.closed_form import birth_death_law
 
         return birth_death_law(model, at)
     if method == "matrix_geometric":
@@ -161,10 +161,10 @@ def _infinite(
 
         return matrix_geometric(model, at, digits)
     if method == "compensation":
-        from qtheory.stationary.compensation_law import compensation
+        from qtheory.stationary.series.law import compensation
 
         return compensation(model, at, *() if digits is None else (digits,))
-    from qtheory.stationary.truncation import truncated_law
+    from qtheory.stationary.floats.truncation import truncated_law
 
     return truncated_law(model, at, *() if tolerance is None else (tolerance,))
 

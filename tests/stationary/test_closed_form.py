@@ -18,7 +18,7 @@ from qtheory.errors import (
 )
 from qtheory.model import Model, Transition
 from qtheory.stationary import BirthDeathLaw, birth_death_law, stationary
-from qtheory.stationary.closed_form import require_birth_death_balance
+from qtheory.stationary.birth_death.closed_form import require_birth_death_balance
 
 lam, mu, lam_s = sp.symbols("lambda mu lambda_s", positive=True)
 n = sp.Symbol("n", integer=True, nonnegative=True)

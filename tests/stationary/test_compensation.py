@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from qtheory import Domain, Model, Transition
 from qtheory.drift import enclose
 from qtheory.errors import DomainError, ModelError, UnstableError
-from qtheory.stationary.compensation_law import compensation
-from qtheory.stationary.compensation_series import (
+from qtheory.stationary.series.law import compensation
+from qtheory.stationary.series.terms import (
     Series,
     power_sum,
     product_terms,

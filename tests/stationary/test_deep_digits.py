@@ -12,8 +12,8 @@ from qtheory.drift import enclose
 from qtheory.drift.exponential_search import StabilityError
 from qtheory.drift.window import PrecisionError
 from qtheory.errors import DomainError, ExpressionError, ModelError, UnstableError
-from qtheory.stationary.compensation_law import compensation
-from qtheory.stationary.estimate import Estimate, deep_digits
+from qtheory.stationary.floats.deep_digits import Estimate, deep_digits
+from qtheory.stationary.series.law import compensation
 from qtheory.systems import shorter_queue as sq
 
 n, x, y, z = sp.symbols("n x y z", integer=True, nonnegative=True)

@@ -25,10 +25,10 @@ from qtheory.errors import (
 from qtheory.formulas import text_of
 from qtheory.model import Model, RateTable, Transition, rate_table, table_from_matrix
 from qtheory.stationary import ExactLaw, exact_law, stationary, table_at
-from qtheory.stationary.elimination import minimum_degree_order, polynomial_weights
-from qtheory.stationary.exact import require_balance
-from qtheory.stationary.law import primitive
-from qtheory.stationary.primitive_rows import primitive_row_weights
+from qtheory.stationary.exact.elimination import minimum_degree_order, polynomial_weights
+from qtheory.stationary.exact.law import primitive
+from qtheory.stationary.exact.primitive_rows import primitive_row_weights
+from qtheory.stationary.exact.solve import require_balance
 
 lam, mu, p = sp.symbols("lambda mu p", positive=True)
 m, d = sp.symbols("m d", integer=True, nonnegative=True)
@@ -315,7 +315,7 @@ def test_both_eliminations_agree():
 
 def test_long_polynomials_switch_the_elimination(monkeypatch):
     law = stationary(SHORTER_QUEUE, 4, where=m + d <= 4)
-    monkeypatch.setattr("qtheory.stationary.elimination.MINOR_LIMIT", 10)
+    monkeypatch.setattr("qtheory.stationary.exact.elimination.MINOR_LIMIT", 10)
     assert stationary(SHORTER_QUEUE, 4, where=m + d <= 4) == law
 
 

@@ -20,9 +20,9 @@ from qtheory.errors import (
 )
 from qtheory.model import Model, Transition, rate_table
 from qtheory.stationary import exact_law, stationary
-from qtheory.stationary.exponential_family import exponential_law
-from qtheory.stationary.families import family, require_members
-from qtheory.stationary.product_family import _Rates, require_detailed_balance
+from qtheory.stationary.families.exponential import exponential_law
+from qtheory.stationary.families.family import family, require_members
+from qtheory.stationary.families.product import _Rates, require_detailed_balance
 
 lam, mu = sp.symbols("lambda mu", positive=True)
 r = sp.Symbol("r", positive=True)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from qtheory.errors import ModelError, NonConservativeError, ReducibleError
-from qtheory.stationary import gth as module
-from qtheory.stationary.gth import gth
+from qtheory.stationary.floats import gth as module
+from qtheory.stationary.floats.gth import gth
 
 
 def exact(rates: list[list[Fraction]]) -> list[Fraction]:

@@ -13,7 +13,7 @@ from qtheory.domain import Domain
 from qtheory.errors import DomainError, ModelError, ReducibleError
 from qtheory.model import Model, Transition, table_from_matrix
 from qtheory.stationary import stationary
-from qtheory.stationary.hitting import absorption_probabilities, hitting_times
+from qtheory.stationary.exact.hitting import absorption_probabilities, hitting_times
 
 lam, mu, p = sp.symbols("lambda mu p", positive=True)
 n, m, d = sp.symbols("n m d", integer=True, nonnegative=True)

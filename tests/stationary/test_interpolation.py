@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from qtheory.errors import CertificateError, ModelError
 from qtheory.model import rate_table
-from qtheory.stationary import elimination, exact_law
-from qtheory.stationary.elimination import minors, polynomial_weights
-from qtheory.stationary.grading import grading
-from qtheory.stationary.interpolation import interpolated_weights, shape_of
-from qtheory.stationary.modular import (
+from qtheory.stationary import exact_law
+from qtheory.stationary.exact import elimination
+from qtheory.stationary.exact.elimination import minors, polynomial_weights
+from qtheory.stationary.exact.grading import grading
+from qtheory.stationary.exact.interpolation import interpolated_weights, shape_of
+from qtheory.stationary.exact.modular import (
     fraction,
     from_digits,
     interpolation,
@@ -25,10 +26,10 @@ from qtheory.stationary.modular import (
     primes,
     recurrences,
 )
-from qtheory.stationary.modular import product as matrix_product
-from qtheory.stationary.ordering import minimum_degree_order
-from qtheory.stationary.primitive_rows import primitive_row_weights
-from qtheory.stationary.weights import primitive, unbalanced
+from qtheory.stationary.exact.modular import product as matrix_product
+from qtheory.stationary.exact.ordering import minimum_degree_order
+from qtheory.stationary.exact.primitive_rows import primitive_row_weights
+from qtheory.stationary.exact.weights import primitive, unbalanced
 from qtheory.systems import shorter_queue
 from qtheory.systems.shorter_queue import d, m
 

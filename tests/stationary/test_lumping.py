@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qtheory.model import table_from_graph, table_from_matrix
-from qtheory.stationary import exact, exact_law
-from qtheory.stationary.lumping import exact_lumping, lumped_rates
+from qtheory.stationary import exact_law
+from qtheory.stationary.exact import solve as exact
+from qtheory.stationary.exact.lumping import exact_lumping, lumped_rates
 
 lam, mu, nu = sp.symbols("lambda mu nu", positive=True)
 

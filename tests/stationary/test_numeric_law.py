@@ -9,7 +9,7 @@ import pytest
 import sympy as sp
 
 from qtheory.errors import DomainError, ExpressionError, ModelError
-from qtheory.stationary.numeric_law import Error, NumericLaw
+from qtheory.stationary.floats.law import Error, NumericLaw
 
 lam, mu, c = sp.symbols("lambda mu c", positive=True)
 x, y = sp.symbols("x y", integer=True)

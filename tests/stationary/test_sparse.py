@@ -14,10 +14,11 @@ from scipy.sparse import csr_array, diags_array
 from qtheory.domain import Domain
 from qtheory.errors import DomainError, ModelError, NonConservativeError, ReducibleError
 from qtheory.model import Model, Transition, generator, rate_table, table_from_matrix
-from qtheory.stationary import exact_law, sparse
-from qtheory.stationary.gth import gth
-from qtheory.stationary.refinement import Flows
-from qtheory.stationary.sparse import AccuracyError, solve, solve_rates, sparse_law
+from qtheory.stationary import exact_law
+from qtheory.stationary.floats import sparse
+from qtheory.stationary.floats.gth import gth
+from qtheory.stationary.floats.refinement import Flows
+from qtheory.stationary.floats.sparse import AccuracyError, solve, solve_rates, sparse_law
 from qtheory.systems import shorter_queue as sq
 
 lam, mu = sp.symbols("lambda mu", positive=True)

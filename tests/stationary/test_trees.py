@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from qtheory.errors import ModelError
 from qtheory.model import table_from_matrix
-from qtheory.stationary.chain import finite_table
-from qtheory.stationary.exact import exact_law
-from qtheory.stationary.trees import spanning_trees, tree_count, tree_weights
+from qtheory.stationary.exact.chain import finite_table
+from qtheory.stationary.exact.solve import exact_law
+from qtheory.stationary.exact.trees import spanning_trees, tree_count, tree_weights
 
 
 def complete(size: int) -> nx.DiGraph:

@@ -8,8 +8,8 @@ from qtheory.domain import Domain
 from qtheory.errors import DomainError, ModelError, ReducibleError, UnstableError
 from qtheory.model import Model, Transition
 from qtheory.stationary import stationary
-from qtheory.stationary.sparse import AccuracyError, sparse_law
-from qtheory.stationary.truncation import truncated_law
+from qtheory.stationary.floats.sparse import AccuracyError, sparse_law
+from qtheory.stationary.floats.truncation import truncated_law
 from qtheory.systems import dedicated_streams as ds
 from qtheory.systems import shorter_queue as sq
 

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING
 
 import sympy as sp
 
-from qtheory.arithmetic import Ratio, Ring, by_power, lowest_terms
+from qtheory.arithmetic import Ratio, Ring, by_power, irreducible_factors, lowest_terms
 from qtheory.errors import CertificateError, ModelError
 from qtheory.model.rates import RateTable
-from qtheory.stationary.exact import exact_law
+from qtheory.stationary.exact.solve import exact_law
 from qtheory.stationary.qbd.levels import Levels, Rates
 from qtheory.stationary.qbd.numbers import objects
 from qtheory.stationary.qbd.numeric import Solution
@@ -263,7 +263,7 @@ def _root_inside(polynomial: Ratio, ring: Ring, domain: Domain) -> Ratio | None:
     """A rational root in the last symbol, proved to lie between 0 and 1 on the domain."""
     last = len(ring.symbols)
     context = polynomial.num.context()
-    for factor, _ in polynomial.num.factor()[1]:
+    for factor, _ in irreducible_factors(polynomial.num)[1]:
         coefficients = by_power(factor, last, context)
         if len(coefficients) != 2:
             continue

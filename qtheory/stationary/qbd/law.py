@@ -16,7 +16,7 @@ from qtheory.errors import DomainError, ExpressionError, ModelError
 from qtheory.formulas import formula
 from qtheory.model.guards import guard_intervals
 from qtheory.model.lattice import polynomial_values
-from qtheory.stationary.numeric_law import Error
+from qtheory.stationary.floats.law import Error
 from qtheory.stationary.qbd.numbers import Balls, Exact, Floats, Numbers, pickled, unpickled
 from qtheory.stationary.qbd.numeric import Solution
 from qtheory.stationary.qbd.stability import LevelDrift

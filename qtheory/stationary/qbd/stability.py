@@ -19,8 +19,8 @@ from flint import fmpq
 
 from qtheory.errors import ReducibleError, UnstableError
 from qtheory.model.rates import RateTable
-from qtheory.stationary.elimination import rational_weights
-from qtheory.stationary.exact import exact_law
+from qtheory.stationary.exact.elimination import rational_weights
+from qtheory.stationary.exact.solve import exact_law
 from qtheory.stationary.qbd.levels import Levels, Rates
 
 if TYPE_CHECKING:

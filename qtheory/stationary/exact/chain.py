@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from qtheory.errors import ModelError
 from qtheory.model.model import Model
 from qtheory.model.rates import RateTable, rate_table, table_from_graph, table_from_matrix
-from qtheory.stationary.exact import table_at
+from qtheory.stationary.exact.solve import table_at
 
 if TYPE_CHECKING:
     from qtheory.model.flows import Boundary

@@ -11,7 +11,7 @@ from flint import fmpz_mpoly
 from qtheory.arithmetic import Ratio, Ring
 
 if TYPE_CHECKING:
-    from qtheory.stationary.law import ExactLaw
+    from qtheory.stationary.exact.law import ExactLaw
 
 FACTOR_LIMIT = 1000
 """The most terms of a polynomial that is factored when it is shown as an expression."""

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 from flint import fmpz_mpoly, fmpz_mpoly_ctx
 
 from qtheory.errors import ModelError
-from qtheory.stationary.grading import Grading, grading
-from qtheory.stationary.modular import (
+from qtheory.stationary.exact.grading import Grading, grading
+from qtheory.stationary.exact.modular import (
     fraction,
     from_digits,
     interpolation,
@@ -36,7 +36,7 @@ from qtheory.stationary.modular import (
     product,
     recurrences,
 )
-from qtheory.stationary.ordering import minimum_degree_order, sources_of
+from qtheory.stationary.exact.ordering import minimum_degree_order, sources_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -329,7 +329,7 @@ def _rates(shape: Shape, points: np.ndarray, prime: int) -> list[dict[int, np.nd
 
 
 def _eliminated(rows: list[dict[int, np.ndarray]], order: Sequence[int], prime: int) -> np.ndarray:
-    """State elimination (see `qtheory.stationary.elimination`) at many points at once."""
+    """State elimination (see `qtheory.stationary.exact.elimination`) at many points at once."""
     import numpy as np
 
     sources = sources_of(rows)

@@ -18,9 +18,9 @@ from collections.abc import Callable, Mapping, Sequence
 from flint import fmpq, fmpq_mat, fmpz_mpoly, fmpz_mpoly_ctx
 
 from qtheory.errors import ModelError
-from qtheory.stationary.interpolation import interpolated_weights, shape_of
-from qtheory.stationary.ordering import minimum_degree_order, sources_of
-from qtheory.stationary.primitive_rows import primitive_row_weights
+from qtheory.stationary.exact.interpolation import interpolated_weights, shape_of
+from qtheory.stationary.exact.ordering import minimum_degree_order, sources_of
+from qtheory.stationary.exact.primitive_rows import primitive_row_weights
 
 MINOR_LIMIT = 250
 """The most terms of a minor; beyond it, the other methods were measured to be faster."""
@@ -48,7 +48,7 @@ def polynomial_weights(
     the spanning trees directed to i, of the products of their rates. Where minors get long,
     common factors of the weights are left out: by interpolation, or where its grid would be too
     large by an elimination that divides them out. Interpolated weights are proved only by a
-    check of their balance (see `qtheory.stationary.interpolation`).
+    check of their balance (see `qtheory.stationary.exact.interpolation`).
 
     >>> from flint import Ordering
     >>> context = fmpz_mpoly_ctx.get(("a", "b"), Ordering.degrevlex)

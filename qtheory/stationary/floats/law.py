@@ -48,7 +48,7 @@ class NumericLaw:
     of it was kept, and `outside` is the mass that it leaves out: certified or estimated, as they
     say. They are None where nothing is known.
 
-    >>> from qtheory.stationary.sparse import sparse_law
+    >>> from qtheory.stationary.floats.sparse import sparse_law
     >>> law = sparse_law([[-1, 1], [3, -3]], states=["up", "down"])
     >>> law["up"], law.probability(lambda state: state != "up")
     (0.75, 0.25)

@@ -12,9 +12,9 @@ from qtheory.domain import Domain
 from qtheory.errors import CertificateError, ModelError
 from qtheory.model.model import Model, Transition
 from qtheory.model.rates import rate_table
-from qtheory.stationary.exponential_family import exponential_law
-from qtheory.stationary.family_law import Edge, Family, FamilyLaw
-from qtheory.stationary.product_family import product_law
+from qtheory.stationary.families.exponential import exponential_law
+from qtheory.stationary.families.law import Edge, Family, FamilyLaw
+from qtheory.stationary.families.product import product_law
 
 
 def family(

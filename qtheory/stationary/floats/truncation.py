@@ -16,9 +16,9 @@ from qtheory.errors import ModelError, QTheoryError, UnstableError
 from qtheory.model.generator import FloatPolynomial, float_rates, window_rates
 from qtheory.model.lattice import Window, window
 from qtheory.model.model import Model
-from qtheory.stationary.numeric_law import Error, NumericLaw
-from qtheory.stationary.refinement import Solution
-from qtheory.stationary.sparse import AccuracyError, solve_rates
+from qtheory.stationary.floats.law import Error, NumericLaw
+from qtheory.stationary.floats.refinement import Solution
+from qtheory.stationary.floats.sparse import AccuracyError, solve_rates
 
 if TYPE_CHECKING:
     import numpy as np
@@ -102,7 +102,7 @@ def truncated_law(
     Raises `UnstableError` at a point where the model's stability condition fails, and where the
     mass stays at the edge of every window of up to `states` states; `AccuracyError` where such a
     window is too small for the tolerance; `DomainError`, `ReducibleError` and `ModelError` as
-    `qtheory.stationary.sparse.sparse_law` does.
+    `qtheory.stationary.floats.sparse.sparse_law` does.
     """
     if not 0 < tolerance < 1:
         raise ModelError(f"the tolerance must lie between 0 and 1, got {tolerance}")

@@ -17,12 +17,12 @@ from qtheory.arithmetic import Ratio, Ring, lowest_terms
 from qtheory.errors import CertificateError, DomainError, ReducibleError
 from qtheory.model.classes import closed_classes
 from qtheory.model.rates import RateTable
-from qtheory.stationary.chain import finite_table
-from qtheory.stationary.elimination import polynomial_weights
-from qtheory.stationary.exact import cleared_rows
-from qtheory.stationary.ordering import minimum_degree_order, sources_of
-from qtheory.stationary.presentation import expression_of
-from qtheory.stationary.weights import unbalanced
+from qtheory.stationary.exact.chain import finite_table
+from qtheory.stationary.exact.elimination import polynomial_weights
+from qtheory.stationary.exact.ordering import minimum_degree_order, sources_of
+from qtheory.stationary.exact.presentation import expression_of
+from qtheory.stationary.exact.solve import cleared_rows
+from qtheory.stationary.exact.weights import unbalanced
 
 if TYPE_CHECKING:
     from qtheory.model.flows import Boundary

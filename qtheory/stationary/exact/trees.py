@@ -17,8 +17,8 @@ from flint import fmpz_mat
 from qtheory.arithmetic import Ratio
 from qtheory.errors import ModelError
 from qtheory.model.rates import RateTable
-from qtheory.stationary.chain import finite_table
-from qtheory.stationary.ordering import sources_of
+from qtheory.stationary.exact.chain import finite_table
+from qtheory.stationary.exact.ordering import sources_of
 
 TREE_LIMIT = 20_000
 """The most spanning trees that are enumerated, to all roots together."""

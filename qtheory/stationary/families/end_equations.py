@@ -10,10 +10,10 @@ from functools import cached_property
 import sympy as sp
 from flint import fmpz_mpoly
 
-from qtheory.arithmetic import Ratio, Ring, by_power, lowest_terms
+from qtheory.arithmetic import Ratio, Ring, by_power, irreducible_factors, lowest_terms
 from qtheory.errors import CertificateError, ModelError, ReducibleError
 from qtheory.model.guards import Interval
-from qtheory.stationary.family_law import Edge
+from qtheory.stationary.families.law import Edge
 
 Place = tuple[bool, int]
 """A state: (False, n), or (True, i) for the state K - i."""
@@ -145,7 +145,7 @@ class EndEquations:
         x, named = field.n.num, {field.ring.symbols[field.state]: sp.Symbol("x")}
         poly = sum((c.num * (common / c.den) * x**i for i, c in enumerate(coefficients)), 0 * x)
         roots, others = [], []
-        for factor, multiplicity in poly.factor()[1]:
+        for factor, multiplicity in irreducible_factors(poly)[1]:
             degree = int(factor.degrees()[field.state])
             if degree > 1:
                 others.append(field.ring.expression(factor).xreplace(named))

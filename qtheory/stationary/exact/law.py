@@ -15,9 +15,9 @@ from qtheory.arithmetic import Ratio, Ring, lowest_terms, parameters, values_by_
 from qtheory.balls import Enclosure, evaluate
 from qtheory.errors import DomainError, ExpressionError, ModelError
 from qtheory.formulas import formula
-from qtheory.stationary.numeric_law import Error
-from qtheory.stationary.presentation import expression_of, law_latex, law_text
-from qtheory.stationary.weights import lifted, primitive, scaled_values
+from qtheory.stationary.exact.presentation import expression_of, law_latex, law_text
+from qtheory.stationary.exact.weights import lifted, primitive, scaled_values
+from qtheory.stationary.floats.law import Error
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,7 +1,7 @@
 """The stationary law of the symmetric shorter queue as a series of product forms.
 
 Jobs arrive at rate lam and join the shorter of two queues, each served at rate mu; no job is
-misrouted. `qtheory.stationary.compensation_series` has the series and the proof of its remainder.
+misrouted. `qtheory.stationary.series.terms` has the series and the proof of its remainder.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from qtheory.drift.cost import as_terms
 from qtheory.errors import DomainError, ModelError, UnstableError
 from qtheory.formulas import formula, text_of
 from qtheory.model import Interval, Model
-from qtheory.stationary.compensation_series import Part, ProductTerm, product_terms, ratio_of_sums
+from qtheory.stationary.series.terms import Part, ProductTerm, product_terms, ratio_of_sums
 
 NATURALS = Interval(0, None)
 

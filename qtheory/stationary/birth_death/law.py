@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 import sympy as sp
 from flint import fmpz_mpoly
 
-from qtheory.arithmetic import Ratio, Ring
+from qtheory.arithmetic import Ratio, Ring, irreducible_factors
 from qtheory.balls import Enclosure, evaluate
 from qtheory.errors import CertificateError, ExpressionError, ModelError
 from qtheory.formulas import formula
 from qtheory.model.guards import guard_intervals
-from qtheory.stationary.numeric_law import Error
+from qtheory.stationary.floats.law import Error
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -256,7 +256,7 @@ def _oriented(ring: Ring, value: Ratio, gap: fmpz_mpoly) -> sp.Expr:
     for poly, direction in ((value.num, 1), (value.den, -1)):
         if poly.is_zero():
             return sp.Integer(0)
-        content, factors = poly.factor()
+        content, factors = irreducible_factors(poly)
         sign *= sp.Integer(int(content)) ** direction
         for factor, power in factors:
             if factor == -gap:

@@ -19,11 +19,11 @@ from qtheory.model.generator import float_rates, window_rates
 from qtheory.model.lattice import window
 from qtheory.model.model import Model
 from qtheory.model.rates import RateTable, table_from_graph, table_from_matrix
-from qtheory.stationary.exact import table_at
-from qtheory.stationary.float_chain import rates_of_matrix, recurrent_states
-from qtheory.stationary.gth import GTH_LIMIT, eliminated
-from qtheory.stationary.numeric_law import Error, NumericLaw
-from qtheory.stationary.refinement import UNIT, Flows, Solution, walk
+from qtheory.stationary.exact.solve import table_at
+from qtheory.stationary.floats.chain import rates_of_matrix, recurrent_states
+from qtheory.stationary.floats.gth import GTH_LIMIT, eliminated
+from qtheory.stationary.floats.law import Error, NumericLaw
+from qtheory.stationary.floats.refinement import UNIT, Flows, Solution, walk
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,7 +10,7 @@ import sympy as sp
 
 from qtheory.arithmetic import Ratio, Ring
 from qtheory.errors import CertificateError, ModelError, ReducibleError, UnstableError
-from qtheory.stationary.birth_death import BirthDeathLaw
+from qtheory.stationary.birth_death.law import BirthDeathLaw
 
 if TYPE_CHECKING:
     from qtheory.model import Model

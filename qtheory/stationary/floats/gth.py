@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from qtheory.errors import ModelError
-from qtheory.stationary.float_chain import rates_of_matrix, recurrent_states
+from qtheory.stationary.floats.chain import rates_of_matrix, recurrent_states
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,8 +9,8 @@ from math import exp, inf, log
 from flint import fmpz_mpoly, fmpz_mpoly_ctx
 
 from qtheory.errors import ModelError
-from qtheory.stationary.interpolation import shape_of
-from qtheory.stationary.ordering import minimum_degree_order, sources_of
+from qtheory.stationary.exact.interpolation import shape_of
+from qtheory.stationary.exact.ordering import minimum_degree_order, sources_of
 
 PROBE_LIMIT = 12
 """The most parameters whose degrees are probed: with more, few terms of a box occur anyway."""

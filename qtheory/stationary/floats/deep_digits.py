@@ -29,7 +29,7 @@ from qtheory.formulas import formula
 from qtheory.model import Model
 from qtheory.model.lattice import Window
 from qtheory.model.lattice import window as lattice_window
-from qtheory.stationary.sparse import AccuracyError, sparse_law
+from qtheory.stationary.floats.sparse import AccuracyError, sparse_law
 
 if TYPE_CHECKING:
     import numpy as np

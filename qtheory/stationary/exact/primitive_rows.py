@@ -1,51 +1,17 @@
 """State elimination with rows kept free of common factors, for large polynomial weights.
 
-Minors (see `qtheory.stationary.elimination`) carry factors that the rates out of one state have
+Minors (see `qtheory.stationary.exact.elimination`) carry factors that the rates out of one state have
 in common. Dividing them out costs greatest common divisors, which pay once polynomials are long.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
 
 from flint import fmpz_mpoly, fmpz_mpoly_ctx
 
+from qtheory.arithmetic import Ratio, content, lowest_terms
 from qtheory.errors import ModelError
-
-
-class Quotient(NamedTuple):
-    """A quotient in lowest terms, up to sign; products cancel crosswise, on small operands."""
-
-    num: fmpz_mpoly
-    den: fmpz_mpoly
-
-    def times(self, other: Quotient) -> Quotient:
-        """The product."""
-        left, right = reduced(self.num, other.den), reduced(other.num, self.den)
-        return Quotient(left.num * right.num, left.den * right.den)
-
-    def plus(self, other: Quotient) -> Quotient:
-        """The sum."""
-        shares = reduced(self.den, other.den)
-        total = self.num * shares.den + other.num * shares.num
-        return reduced(total, self.den * shares.den)
-
-
-def reduced(num: fmpz_mpoly, den: fmpz_mpoly) -> Quotient:
-    """The quotient in lowest terms."""
-    common = num.gcd(den)
-    return Quotient(num / common, den / common)
-
-
-def content(polynomials: Iterable[fmpz_mpoly]) -> fmpz_mpoly | None:
-    """The greatest common divisor, None of no polynomials."""
-    common = None
-    for polynomial in sorted(polynomials, key=len):
-        common = polynomial if common is None else common.gcd(polynomial)
-        if common.is_one():
-            break
-    return common
 
 
 def primitive_row_weights(
@@ -68,7 +34,7 @@ def primitive_row_weights(
         for j in row:
             sources[j].add(i)
     # scale[i] times the censored rates out of state i are the row that is kept
-    scale = [Quotient(one, one)] * len(rows)
+    scale = [Ratio(one, one)] * len(rows)
     steps = []
     for k in order[:-1]:
         row = work[k]
@@ -78,8 +44,9 @@ def primitive_row_weights(
         incoming = {}
         for i in sources[k]:
             into = work[i].pop(k)
-            incoming[i] = reduced(into * scale[i].den, scale[i].num)
-            detour, keep = reduced(into, pivot)
+            incoming[i] = lowest_terms(into * scale[i].den, scale[i].num)
+            share = lowest_terms(into, pivot)
+            detour, keep = share.num, share.den
             changed = {j: v * keep for j, v in work[i].items()}
             for j, v in row.items():
                 if j in changed:
@@ -89,17 +56,17 @@ def primitive_row_weights(
                     sources[j].add(i)
             common = content(changed.values()) or one
             work[i] = {j: v / common for j, v in changed.items()}
-            scale[i] = scale[i].times(reduced(keep, common))
+            scale[i] = scale[i] * lowest_terms(keep, common)
         for j in row:
             sources[j].discard(k)
-        steps.append((k, scale[k].times(Quotient(one, pivot)), incoming))
-    weights = {order[-1]: Quotient(one, one)}
+        steps.append((k, scale[k] / Ratio(pivot, one), incoming))
+    weights = {order[-1]: Ratio(one, one)}
     for k, leaving, incoming in reversed(steps):
-        inflow = Quotient(zero, one)
+        inflow = Ratio(zero, one)
         for i, rate in incoming.items():
-            inflow = inflow.plus(weights[i].times(rate))
-        weights[k] = inflow.times(leaving)
+            inflow = inflow + weights[i] * rate
+        weights[k] = inflow * leaving
     clearing = one
     for weight in weights.values():
-        clearing = clearing * reduced(weight.den, clearing).num
+        clearing = clearing * lowest_terms(weight.den, clearing).num
     return [weights[i].num * (clearing / weights[i].den) for i in range(len(rows))]

@@ -14,10 +14,10 @@ from qtheory.arithmetic import Ratio, Ring, exact, values_by_name
 from qtheory.errors import CertificateError, DomainError, ReducibleError
 from qtheory.model.classes import closed_classes
 from qtheory.model.rates import RateTable
-from qtheory.stationary.elimination import polynomial_weights, rational_weights
-from qtheory.stationary.law import ExactLaw, primitive
-from qtheory.stationary.lumping import exact_lumping, lumped_rates
-from qtheory.stationary.size import LawSize, require_budget, weights_size
+from qtheory.stationary.exact.elimination import polynomial_weights, rational_weights
+from qtheory.stationary.exact.law import ExactLaw, primitive
+from qtheory.stationary.exact.lumping import exact_lumping, lumped_rates
+from qtheory.stationary.exact.size import LawSize, require_budget, weights_size
 
 
 def exact_law(

@@ -11,12 +11,12 @@ from typing import Any
 import sympy as sp
 from flint import fmpq, fmpz_mpoly
 
-from qtheory.arithmetic import Ratio, Ring, lowest_terms
+from qtheory.arithmetic import Ratio, Ring, irreducible_factors, lowest_terms
 from qtheory.errors import CertificateError, ModelError, ReducibleError
 from qtheory.model.guards import guard_intervals
 from qtheory.model.model import Transition
-from qtheory.stationary.family_law import Case, Family, FamilyLaw, known_positive
-from qtheory.stationary.hypergeometric import Term, one_signed
+from qtheory.stationary.families.hypergeometric import Term, one_signed
+from qtheory.stationary.families.law import Case, Family, FamilyLaw, known_positive
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -269,7 +269,7 @@ def _require_signs(rates: _Rates, known: set[int], first: int, settled: int) -> 
         place[n] = s + settled if state is None else ring.context.constant(state)
         place[size] = place[n] + 1 + t
         for value, strict in ((rates.total(1, state), False), (rates.death_above(state), True)):
-            for factor, _ in value.num.factor()[1]:
+            for factor, _ in irreducible_factors(value.num)[1]:
                 if max(factor.degrees()[size : n + 1]) <= 0:
                     continue
                 moved = factor.compose(*place)

@@ -12,14 +12,14 @@ from typing import Any, Literal
 import sympy as sp
 from flint import fmpq, fmpz_mpoly
 
-from qtheory.arithmetic import Ratio, Ring, by_power, lowest_terms
+from qtheory.arithmetic import Ratio, Ring, by_power, irreducible_factors, lowest_terms
 from qtheory.errors import CertificateError, ModelError, ReducibleError
 from qtheory.model.classes import closed_classes
 from qtheory.model.guards import guard_intervals
 from qtheory.model.rates import rate_table
-from qtheory.stationary.end_equations import EndEquations, Move, PowerField, Powers
-from qtheory.stationary.family_law import Case, Family, FamilyLaw, known_positive
-from qtheory.stationary.hypergeometric import Term, one_signed
+from qtheory.stationary.families.end_equations import EndEquations, Move, PowerField, Powers
+from qtheory.stationary.families.hypergeometric import Term, one_signed
+from qtheory.stationary.families.law import Case, Family, FamilyLaw, known_positive
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -212,7 +212,7 @@ def _solutions(equations: EndEquations, positive: set[int]) -> Iterator[tuple[Po
     ring = equations.field.ring
     equal: list[fmpz_mpoly] = []
     for (x, _), (y, _) in combinations(equations.factors[0], 2):
-        for factor, _ in (x - y).num.factor()[1]:
+        for factor, _ in irreducible_factors((x - y).num)[1]:
             if not one_signed(factor, positive) and factor not in equal:
                 equal.append(factor)
     sides = [_sides(ring, factor) for factor in equal]

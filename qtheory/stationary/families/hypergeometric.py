@@ -11,7 +11,7 @@ from typing import Any
 import sympy as sp
 from flint import fmpz_mpoly
 
-from qtheory.arithmetic import Ratio, Ring, by_power, lowest_terms
+from qtheory.arithmetic import Ratio, Ring, by_power, irreducible_factors, lowest_terms
 from qtheory.errors import CertificateError, ModelError
 
 CANCELLED = 4
@@ -170,7 +170,7 @@ class Term:
 
     def _split(self, f: Ratio) -> list[Ratio]:
         found = []
-        for factor, power in f.num.factor()[1]:
+        for factor, power in irreducible_factors(f.num)[1]:
             degree = int(factor.degrees()[self.variable])
             if degree > 1:
                 shown = self.ring.expression(factor)

@@ -1,0 +1,1 @@
+"""Birth-death chains on the naturals: laws in closed form."""

@@ -1,0 +1,1 @@
+"""Exact laws and hitting quantities of finite chains over QQ(parameters)."""

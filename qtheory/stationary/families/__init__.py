@@ -1,0 +1,1 @@
+"""Laws of a family of finite chains, for every size at once."""

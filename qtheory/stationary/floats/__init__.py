@@ -1,0 +1,1 @@
+"""Laws in floating point, with estimated errors, and deep digits refined from them."""
