@@ -1,4 +1,4 @@
-"""The command line: verify, systems, show, evaluate, prove, bound, identities, enclose, check.
+"""The command line: from `verify` and `prove` to `stationary`; ``qtheory --help`` lists it all.
 
 Exit status: 0 when there is an answer (of `prove`, also that a claim is open), 1 when `verify`
 finds a verdict that is not the declared one, 2 for bad input or a rejected certificate, 130 after
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from qtheory.cli.means import add_drift_commands
 from qtheory.cli.output import write
+from qtheory.cli.stationary import add_stationary_command
 from qtheory.errors import QTheoryError
 
 if TYPE_CHECKING:
@@ -27,10 +29,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and give its exit status."""
     options = _parser().parse_args(arguments)
     try:
-        return int(options.run(options))
+        status = int(options.run(options))
+        sys.stdout.flush()
+        return status
     except QTheoryError as error:
         print(f"qtheory: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:
+        # the reader has seen enough, for example `head`; nothing is left to be flushed to it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except OSError as error:
         print(f"qtheory: {error.strerror or error}: {error.filename or ''}", file=sys.stderr)
         return 2
@@ -79,6 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     prove.set_defaults(run=_prove)
 
     add_drift_commands(commands)
+    add_stationary_command(commands)
 
     check = commands.add_parser("check", help="check certificates, independently of the prover")
     check.add_argument("certificate", nargs="+", help="JSON files of prove or verify")

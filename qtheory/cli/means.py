@@ -46,7 +46,8 @@ def add_drift_commands(commands: Any) -> None:
     enclose.set_defaults(run=_enclose)
 
 
-def _point(text: str) -> dict[str, Any]:
+def read_point(text: str) -> dict[str, Any]:
+    """The point that is written as NAME=VALUE,..."""
     from qtheory.arithmetic import exact
     from qtheory.errors import ExpressionError
 
@@ -72,7 +73,7 @@ def _bound(options: argparse.Namespace) -> int:
 def _bound_at(options: argparse.Namespace, model: Model, cost: Any) -> int:
     from qtheory.drift import Bounds, bounds
 
-    found = bounds(model, cost, options.layers, at=_point(options.at))
+    found = bounds(model, cost, options.layers, at=read_point(options.at))
     assert isinstance(found, Bounds)
     data: dict[str, Any] = {"cost": str(cost), "layers": options.layers}
     for name, certificate, optimal in (
@@ -175,7 +176,7 @@ def _enclose(options: argparse.Namespace) -> int:
 
     model, sorted_lengths = find_model(options.model)
     cost = read_cost(model, options.cost, sorted_lengths)
-    found = enclose(model, cost, at=_point(options.at), digits=options.digits)
+    found = enclose(model, cost, at=read_point(options.at), digits=options.digits)
     if options.certificate:
         write(options.certificate, json.dumps(found.certificate))
     if options.json:
