@@ -107,6 +107,8 @@ def read(expression: Any, algebra: Any) -> Any:
         return algebra.number(exact(expression))
     if expression.is_Float:
         return algebra.number(exact(expression))
+    if expression is sp.E and hasattr(algebra, "exp"):
+        return algebra.exp(algebra.number(Fraction(1)))
     if expression.is_Add or expression.is_Mul:
         values = [read(part, algebra) for part in expression.args]
         total = values[0]
