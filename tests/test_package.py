@@ -13,7 +13,7 @@ def test_every_name_can_be_imported():
 def test_the_entry_to_stationary_laws_is_callable_whatever_was_imported_before():
     import importlib
 
-    importlib.import_module("qtheory.stationary.exact")
+    importlib.import_module("qtheory.stationary.exact.solve")
     from qtheory import stationary
 
     assert stationary([[-1, 1], [2, -2]]).at({})

@@ -16,7 +16,8 @@ from qtheory.stationary.birth_death.law import BirthDeathLaw
 from qtheory.stationary.choice import Method, solve
 from qtheory.stationary.exact.chain import finite_table
 from qtheory.stationary.exact.law import ExactLaw
-from qtheory.stationary.exact.solve import exact_law, table_at
+from qtheory.stationary.exact.points import table_at
+from qtheory.stationary.exact.solve import exact_law
 from qtheory.stationary.floats.law import Error, NumericLaw
 
 if TYPE_CHECKING:
@@ -91,7 +92,8 @@ def stationary(
     """The stationary law of a chain, for every parameter or at a rational point `at`.
 
     The chain is a `Model`, a `RateTable`, a directed networkx graph whose edges carry a
-    ``rate``, or a generator matrix with rows that sum to zero (SymPy, NumPy or nested lists).
+    ``rate``, or a matrix (SymPy, NumPy or nested lists) whose rows sum to zero (rates) or to one
+    (probabilities).
 
     A finite chain, and a model in a finite window (`box` and `where`; moves across the `boundary`
     are dropped, or redirected to the nearest state of the box), is solved
@@ -126,6 +128,11 @@ def stationary(
     'truncation'
     >>> print(stationary(sq.model(), at={"lam": 1, "mu": 1, "p": 0}, digits=30).expect(sq.m))
     0.426320751167241187741569412926
+
+    Every law has ``law[state]``, `expect`, `probability` of an event, and ``marginal(variable, k)``
+    and ``tail(variable, k)`` for P(variable = k) and P(variable >= k); without k, these give all
+    values at once where they are finitely many. It knows its `method`, `residual`, `error` and
+    `truncation`.
 
     Raises `ReducibleError` for a chain with several closed classes, `UnstableError` where no
     stationary law exists, `DomainError` for a point outside the domain, and `ModelError` where no

@@ -72,6 +72,8 @@ def solve(
         except ModelError as error:
             reasons.append(str(error))
     missing = ": give a box, or a point `at`" if at is None else ": give a box"
+    if digits is not None:
+        missing += ", or use deep_digits for digits that are estimated"
     raise ModelError("; ".join(dict.fromkeys(reasons)) + missing)
 
 

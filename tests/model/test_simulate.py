@@ -580,6 +580,7 @@ def test_bad_options(options, message):
         ("1/n", r"1/n is no finite number at state \(0,\)"),
         ("n +", "malformed expression"),
         ((n,), "not a function of the state"),
+        (lambda state: state, "is a formula or text"),
     ],
 )
 def test_bad_functions(function, message):

@@ -228,10 +228,14 @@ def test_a_wrong_law_fails_the_balance():
     deaths = [ring.ratio(mu), ring.ratio(2 * mu)]
     require_birth_death_balance(law, births, deaths)
     first, second = law.boundary
-    swapped = BirthDeathLaw(law.variable, ring, 0, (second, first), law.ratio, law.stability)
+    swapped = BirthDeathLaw(
+        law.variable, ring, 0, (second, first), law.ratio, law.stability, law.domain
+    )
     with pytest.raises(CertificateError, match="balance at state 0"):
         require_birth_death_balance(swapped, births, deaths)
     doubled = tuple(value + value for value in law.boundary)
-    unnormalised = BirthDeathLaw(law.variable, ring, 0, doubled, law.ratio, law.stability)
+    unnormalised = BirthDeathLaw(
+        law.variable, ring, 0, doubled, law.ratio, law.stability, law.domain
+    )
     with pytest.raises(CertificateError, match="sum to one"):
         require_birth_death_balance(unnormalised, births, deaths)

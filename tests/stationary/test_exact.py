@@ -29,6 +29,7 @@ from qtheory.stationary.exact.elimination import minimum_degree_order, polynomia
 from qtheory.stationary.exact.law import primitive
 from qtheory.stationary.exact.primitive_rows import primitive_row_weights
 from qtheory.stationary.exact.solve import require_balance
+from qtheory.systems import shorter_queue as sq
 
 lam, mu, p = sp.symbols("lambda mu p", positive=True)
 m, d = sp.symbols("m d", integer=True, nonnegative=True)
@@ -578,11 +579,11 @@ def test_points_and_states_that_do_not_exist():
         law.at({lam: 1, mu: 1, "nu": 1})
     with pytest.raises(DomainError, match="no value given for mu"):
         law.at({lam: 1})
-    with pytest.raises(DomainError, match="no unique stationary law at lambda = 0, mu = 0"):
+    with pytest.raises(ReducibleError, match=r"no unique stationary law: 3 closed classes \{\(0,"):
         law.at({lam: 0, mu: 0})
-    with pytest.raises(DomainError, match="not a law"):
+    with pytest.raises(DomainError, match=r"rate from state \(0,\) to state \(1,\) is -1 < 0"):
         law.at({lam: -1, mu: 3})
-    with pytest.raises(DomainError, match="no unique stationary law"):
+    with pytest.raises(ReducibleError, match="no unique stationary law"):
         law.subs({lam: 0, mu: 0})
     with pytest.raises(DomainError, match="unknown parameter"):
         law.subs({"nu": 0})
@@ -609,3 +610,63 @@ def test_points_where_a_rate_is_no_rate():
     fraction = table_from_matrix([["-1/x", "1/x"], [1, -1]])
     with pytest.raises(DomainError, match="undefined"):
         table_at(fraction, {"x": 0})
+
+
+def test_a_point_at_which_the_chain_falls_apart_has_no_law():
+    # the weights b, b, a do not show that the rates between the first two states can vanish
+    law = stationary([["-e", "e", 0], ["e", "-a-e", "a"], [0, "b", "-b"]])
+    fallen = r"no unique stationary law: 2 closed classes \{0\}, \{1, 2\}"
+    for ask in (law.at, law.subs, lambda point: law.evaluate(lambda state: 1, point)):
+        with pytest.raises(ReducibleError, match=fallen):
+            ask({"a": 1, "b": 1, "e": 0})
+    with pytest.raises(ReducibleError, match=fallen):
+        pickle.loads(pickle.dumps(law)).subs({"e": 0})
+    # with a = 0 state 2 is only left for good
+    assert law.at({"a": 0, "b": 1, "e": 1}) == {0: Fraction(1, 2), 1: Fraction(1, 2), 2: 0}
+    absorbing = stationary([["-e", "e", 0], [0, "-a", "a"], [0, 0, 0]])
+    with pytest.raises(ReducibleError, match=r"closed classes \{0\}, \{2\}"):
+        absorbing.at({"a": 1, "e": 0})
+
+
+def test_rates_that_are_no_rates_at_a_point_have_no_law():
+    law = stationary([["-a", "a"], ["b", "-b"]])
+    # both negative: the weights b and a would sum to a law
+    for ask in (law.at, law.subs):
+        with pytest.raises(DomainError, match="the rate from state 0 to state 1 is -1 < 0"):
+            ask({"a": -1, "b": -1})
+    with pytest.raises(DomainError, match="the rate from state 1 to state 0 is -2 < 0"):
+        law.subs({"b": -2})
+    quotient = stationary([["-1/(a-b)", "1/(a-b)"], ["b", "-b"]])
+    with pytest.raises(DomainError, match="the rate from state 0 to state 1 is undefined"):
+        quotient.at({"a": 1, "b": 1})
+    assert quotient.subs({"b": 1}).at({"a": 3})[0] == Fraction(2, 3)
+
+
+def test_probabilities_above_one_at_a_point_have_no_law():
+    steps = stationary([["1-a", "a"], ["b", "1-b"]])
+    assert steps.at({"a": 1, "b": 1}) == {0: Fraction(1, 2), 1: Fraction(1, 2)}
+    for ask in (steps.at, steps.subs):
+        with pytest.raises(NonConservativeError, match="the row of state 0 sums to 2 > 1"):
+            ask({"a": 2, "b": 1})
+    with pytest.raises(NonConservativeError):
+        stationary([["1-a", "a"], ["b", "1-b"]], at={"a": 2, "b": 1})
+    walk = Model(
+        n,
+        Domain(lam + mu <= 1),
+        [Transition(lam, +1), Transition(mu, -1, when=n >= 1)],
+        time="discrete",
+    )
+    with pytest.raises(NonConservativeError, match=r"state \(1,\) sums to 7/6 > 1"):
+        stationary(walk, box=2).at({lam: "2/3", mu: "1/2"})
+
+
+def test_events_name_state_variables():
+    law = mm1(3)
+    for event in (n >= lam, "foo >= 1"):
+        with pytest.raises(ExpressionError, match="is no state variable; known: n"):
+            law.probability(event)
+
+
+def test_the_weights_of_the_shorter_queue_are_shown_positive():
+    law = exact_law(rate_table(sq.model(), 1))
+    assert str(law).splitlines()[1].split() == ["(0,", "0)", "4*mu**3"]

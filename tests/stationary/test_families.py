@@ -447,3 +447,10 @@ def test_bad_arguments():
         family(Model(n, Domain(), [Transition(lam, -1, when=n >= 1)], ranges={n: (0, 3)}), K)
     with pytest.raises(ModelError, match="depends on the size"):
         family(Model(n, Domain(lam < K), [Transition(lam, +1)]), K)
+
+
+def test_a_ring_that_is_run_through_in_one_direction():
+    for step in (-1, 1):
+        law = family([Transition(lam, step)], K, n, boundary="wrap")
+        assert law.pmf(n).subs(n, 0) == 1 / (K + 1)
+        assert law.at({lam: 2, K: 2}) == {k: Fraction(1, 3) for k in range(3)}

@@ -138,7 +138,7 @@ def test_it_says_how_good_it_is():
     [
         (lambda: LAW[(9, 9)], DomainError, r"the law has no state \(9, 9\)"),
         (lambda: LAW[0], DomainError, "the law has no state 0"),
-        (lambda: LAW.probability("x >= 1"), DomainError, "the law has no state x >= 1"),
+        (lambda: LAW.probability("x"), DomainError, "the law has no state x"),
         (lambda: LAW.expect(c * x), ExpressionError, "no value for c in c"),
         (lambda: LAW.expect("x +"), ExpressionError, "x"),
         (lambda: LAW.marginal("z"), ModelError, "z is no state variable; known: x, y"),

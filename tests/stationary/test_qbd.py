@@ -14,6 +14,7 @@ from qtheory import Domain, Model, Transition, generator, stationary
 from qtheory.balls import Enclosure
 from qtheory.errors import DomainError, ExpressionError, ModelError, ReducibleError, UnstableError
 from qtheory.model import coordinates
+from qtheory.stationary.floats.sparse import AccuracyError
 from qtheory.stationary.qbd import matrix_geometric
 
 lam, mu, nu = sp.symbols("lambda mu nu", positive=True)
@@ -378,7 +379,7 @@ def test_bad_questions():
         law.expect(sp.Symbol("c") * n)
     with pytest.raises(ExpressionError, match="as a formula"):
         law.expect(lambda state: state)
-    with pytest.raises(ModelError, match="use pmf"):
+    with pytest.raises(ModelError, match=r"use marginal\(n, k\)"):
         law.marginal(n)
     with pytest.raises(ModelError, match="no state variable"):
         law.marginal("z")
@@ -405,3 +406,25 @@ def test_laws_pickle_and_print():
     assert "1 up, 1.75 down" in repr(copy) and copy.parameters == (lam, nu)
     assert r"R = \left[" in matrix_geometric(several_servers(2))._repr_latex_()
     assert copy.latex() == r"\pi_k = \pi_0 R^k\ (n \ge 1 + k)"
+
+
+@pytest.mark.parametrize("size", [100, 640, 700])
+def test_two_wells_in_the_boundary(size):
+    # by symmetry equal masses at 0 and at the size; 10^(-size/2) lies between them
+    half = size // 2
+    steps = [
+        Transition(1, +1, when=n < half),
+        Transition(10, +1, when=(n >= half) & (n < size)),
+        Transition("1/10", +1, when=n >= size),
+        Transition(10, -1, when=(n >= 1) & (n <= half)),
+        Transition(1, -1, when=n > half),
+    ]
+    wells = Model(n, Domain(), steps)
+    if size == 100:
+        law = matrix_geometric(wells, {})
+        assert law[0] == pytest.approx(3 / 7, rel=1e-10)
+        assert law[size] == pytest.approx(3 / 7, rel=1e-10)
+    else:
+        with pytest.raises(AccuracyError, match="falls apart too far for floats"):
+            matrix_geometric(wells, {})
+    assert Fraction(3, 7) in matrix_geometric(wells, {}, digits=5)[size]

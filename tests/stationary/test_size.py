@@ -8,7 +8,8 @@ from qtheory.domain import Domain
 from qtheory.errors import ModelError, ReducibleError
 from qtheory.model import Model, Transition, rate_table, table_from_graph, table_from_matrix
 from qtheory.stationary.exact import elimination
-from qtheory.stationary.exact.solve import exact_law, law_size, table_at
+from qtheory.stationary.exact.points import table_at
+from qtheory.stationary.exact.solve import exact_law, law_size
 from qtheory.systems import shorter_queue
 from qtheory.systems.shorter_queue import d, m
 

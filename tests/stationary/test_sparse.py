@@ -350,3 +350,43 @@ def test_many_states_at_once():
     assert distance(law.probabilities, wanted) <= 3 * law.error.value + 1e-15
     assert law.error.kind == "estimated"
     assert law.residual < 1e-16
+
+
+def test_large_rates_are_not_mistaken_for_probabilities():
+    # a rounding error of a row of 1e13 is larger than one
+    law = solve([[-1e13, 1e13], [3e13, -3e13]]).probabilities
+    assert law.tolist() == [0.75, 0.25]
+    assert gth([[-1e300, 1e300], [3e300, -3e300]]).tolist() == [0.75, 0.25]
+
+
+def test_rates_that_floats_cannot_compare_are_refused():
+    for rates in ([[-1e300, 1e300], [1e-300, -1e-300]], [[-1e-200, 1e-200], [1.0, -1.0]]):
+        for method in (solve, gth):
+            with pytest.raises(AccuracyError, match="span too much for floats: use the exact"):
+                method(rates)
+    # 30 rare steps in a row: of order 1e-3000
+    ladder = np.diag(np.full(30, 1e-100), 1) + np.diag(np.ones(30), -1)
+    law = gth(ladder - np.diag(ladder.sum(axis=1)))
+    assert law[0] == 1 and law[1] == pytest.approx(1e-100) and law[30] == 0
+
+
+@pytest.mark.parametrize(("size", "seen"), [(500, True), (640, False), (700, False), (5200, False)])
+def test_two_wells_whose_barrier_floats_do_not_see(size, seen):
+    # by symmetry half of the mass is in each well: 10^(-size/2) lies between them
+    towards = np.where(np.arange(size) < size / 2, 1.0, 10.0)
+    rates = diags_array([towards, towards[::-1]], offsets=[1, -1], shape=(size + 1, size + 1))
+    generator = csr_array(rates) - diags_array(csr_array(rates).sum(axis=1))
+    for method in (gth, lambda matrix: solve(matrix).probabilities)[size > 5000 :]:
+        if seen:
+            law = method(generator)
+            assert law[0] == pytest.approx(0.45, rel=1e-10) and law == pytest.approx(law[::-1])
+        else:
+            with pytest.raises(AccuracyError, match="use the exact method"):
+                method(generator)
+
+
+def test_complex_entries_are_refused():
+    matrix = np.array([[-1 + 1j, 1 - 1j], [1, -1]])
+    for kind in (csr_array, np.array):
+        with pytest.raises(ModelError, match="complex entries"):
+            solve(kind(matrix))

@@ -5,7 +5,7 @@ import pytest
 import sympy as sp
 
 from qtheory.domain import Domain
-from qtheory.errors import ModelError, UnstableError
+from qtheory.errors import ModelError, NonConservativeError, UnstableError
 from qtheory.model import Model, Transition, rate_table, table_from_matrix
 from qtheory.stationary import BirthDeathLaw, ExactLaw, stationary
 
@@ -121,3 +121,20 @@ def test_both_kinds_of_law_answer_the_same_questions():
     assert sp.cancel(whole.probability(0) - (1 - a / b)) == 0
     assert sp.cancel(whole.probability(sp.And(n >= 1, n <= 2)) - (a / b - (a / b) ** 3)) == 0
     assert sp.cancel(part.probability(0) - b / (a + b)) == 0
+
+
+def test_transition_matrices_are_told_by_their_rows():
+    steps = [["1/2", "1/2", 0], [0, "1/2", "1/2"], [1, 0, 0]]
+    law = stationary(steps)
+    assert law.at({}) == stationary(table_from_matrix(steps, time="discrete")).at({})
+    assert stationary([[0, 1], [1, 0]]).at({}) == {0: 0.5, 1: 0.5}
+    assert str(stationary([["1-a", "a"], ["b", "1-b"]])[0]) == "b/(a + b)"
+    for rows in ([[1, 0], [1, -1]], [["1/2", "1/2"], [0, 0]], [[-1, 2], [1, 0]]):
+        with pytest.raises((NonConservativeError, ModelError)):
+            stationary(rows)
+
+
+@pytest.mark.parametrize("chain", [5, None, "abc", {0: {1: 2}}, {1, 2}])
+def test_what_is_no_chain_is_refused(chain):
+    with pytest.raises(ModelError, match="neither a model nor a table, a graph or a matrix"):
+        stationary(chain)

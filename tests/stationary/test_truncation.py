@@ -283,3 +283,16 @@ def test_escape_behind_a_barrier_is_seen():
 def test_what_is_refused(arguments, error, message):
     with pytest.raises(error, match=message.replace("*", r"\*")):
         truncated_law(*arguments)
+
+
+def test_a_law_whose_sum_overflows_in_an_unstable_window():
+    n, k = sp.symbols("n k", integer=True, nonnegative=True)
+    steps = [
+        Transition("1/480", (1, 0), when=sp.Eq(n, 0) & sp.Eq(k, 2)),
+        Transition("1/60", (2, 0)),
+        Transition("1/48", (-1, 1), when=(n >= 1) & (k <= 1)),
+        Transition("1/80", (-1, 0), when=n >= 1),
+    ]
+    model = Model((n, k), Domain(), steps, time="discrete", ranges={k: (0, 2)})
+    with pytest.raises(AccuracyError, match=r"in a window of \d+ states.*unstable"):
+        truncated_law(model, {}, 1e-11)

@@ -24,6 +24,8 @@ def read_function(f: Any, symbols: tuple[sp.Symbol, ...] = ()) -> sp.Basic:
         if any(sign in f for sign in "<>=!"):
             return sp.And(*relations(f, symbols))
         return formula(f, symbols)
+    if callable(f) and not isinstance(f, sp.Basic):
+        raise ExpressionError(f"a function of the state is a formula or text, got {f!r}")
     f = sp.sympify(f)
     if not isinstance(f, (sp.Expr, sp.logic.boolalg.Boolean)):
         raise ExpressionError(f"not a function of the state: {f}")

@@ -78,7 +78,7 @@ def birth_death_law(model: Model, at: Mapping[Any, Any] | None = None) -> BirthD
     elif birth >= death:
         raise UnstableError(f"unstable: needs birth rate < death rate, got {birth} and {death}")
     law = BirthDeathLaw(
-        model.state[0], ring, first, _boundary(ring, births, deaths), ratio, stability
+        model.state[0], ring, first, _boundary(ring, births, deaths), ratio, stability, model.domain
     )
     require_birth_death_balance(law, births, deaths)
     return law

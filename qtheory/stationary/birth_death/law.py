@@ -12,11 +12,13 @@ from typing import Any, ClassVar
 import sympy as sp
 from flint import fmpz_mpoly
 
-from qtheory.arithmetic import Ratio, Ring, irreducible_factors
+from qtheory.arithmetic import Ratio, Ring, irreducible_factors, values_by_name
 from qtheory.balls import Enclosure, evaluate
-from qtheory.errors import CertificateError, ExpressionError, ModelError
+from qtheory.domain import Domain
+from qtheory.errors import CertificateError, DomainError, ExpressionError, ModelError
 from qtheory.formulas import formula
 from qtheory.model.guards import guard_intervals
+from qtheory.stationary.events import event_relation, integer_of, variable_position
 from qtheory.stationary.floats.law import Error
 
 
@@ -24,8 +26,8 @@ from qtheory.stationary.floats.law import Error
 class BirthDeathLaw:
     """P(X = n) = boundary[n - first] up to the threshold, then boundary[-1] ratio^(n - threshold).
 
-    All values are exact, over QQ(parameters); `stability` is the condition ratio < 1 as a
-    relation between the rates of birth and death beyond the threshold.
+    All values are exact, over QQ(parameters), and hold on the `domain`; `stability` is the
+    condition ratio < 1 as a relation between the rates of birth and death beyond the threshold.
     """
 
     variable: sp.Symbol
@@ -34,15 +36,25 @@ class BirthDeathLaw:
     boundary: tuple[Ratio, ...]
     ratio: Ratio
     stability: sp.Rel
+    domain: Domain
 
     method: ClassVar[str] = "closed_form"
     residual: ClassVar[float] = 0.0
     error: ClassVar[Error] = Error(0.0, "certified")
+    truncation: ClassVar[None] = None
+    outside: ClassVar[None] = None
+    # there are infinitely many states: without this, a loop over the law would never end
+    __iter__: ClassVar[None] = None
 
     @property
     def threshold(self) -> int:
         """The state from which on the law is geometric."""
         return self.first + len(self.boundary) - 1
+
+    @property
+    def variables(self) -> tuple[sp.Symbol, ...]:
+        """The one state variable."""
+        return (self.variable,)
 
     @property
     def parameters(self) -> tuple[sp.Symbol, ...]:
@@ -63,11 +75,14 @@ class BirthDeathLaw:
         values = [
             (value.num.to_dict(), value.den.to_dict()) for value in (*self.boundary, self.ratio)
         ]
-        return _rebuilt, (self.variable, self.ring.symbols, self.first, values, self.stability)
+        plain = (self.variable, self.ring.symbols, self.first, values, self.stability)
+        return _rebuilt, (*plain, self.domain)
 
     def __getitem__(self, state: Any) -> sp.Expr:
-        """The probability of a state."""
-        (n,) = state if isinstance(state, tuple) else (state,)
+        """The probability of a state; `DomainError` for one that the chain does not have."""
+        n = integer_of(state[0] if isinstance(state, tuple) and len(state) == 1 else state)
+        if n is None or n < self.first:
+            raise DomainError(f"the law has no state {state}")
         return self.pmf(n)
 
     def pmf(self, n: Any) -> sp.Expr:
@@ -75,8 +90,9 @@ class BirthDeathLaw:
 
         The symbol stands for an integer; it is not above the threshold in all but the last case.
         """
-        if _is_integer(n):
-            return self._shown(self._pmf(int(n)))
+        whole = integer_of(n)
+        if whole is not None:
+            return self._shown(self._pmf(whole))
         return self._by_cases(n, [(self._pmf(k), sp.Eq(n, k)) for k in self._inner], "pmf")
 
     def probability(self, event: Any) -> sp.Expr:
@@ -90,17 +106,36 @@ class BirthDeathLaw:
 
         Raises `ModelError` for an event of another kind.
         """
-        if _is_integer(event):
-            return self.pmf(event)
-        ((low, high),) = guard_intervals(event, (self.variable,))
+        relation = event_relation(event, self.variables)
+        if relation is None:
+            if callable(event) and not isinstance(event, sp.Basic):
+                raise ModelError("an event on an infinite lattice is a relation, not a function")
+            return self[event]
+        if relation is sp.false:
+            return sp.Integer(0)
+        ((low, high),) = found = guard_intervals(relation, self.variables)
+        if found[0].is_empty:
+            return sp.Integer(0)
         above = self._number(1) if low is None else self._tail(low)
         beyond = self._number(0) if high is None else self._tail(high + 1)
         return self._shown(above - beyond)
 
-    def tail(self, n: Any) -> sp.Expr:
-        """P(X >= n) for an integer, or for a symbol as a Piecewise."""
-        if _is_integer(n):
-            return self._shown(self._tail(int(n)))
+    def marginal(self, variable: Any, k: Any = None) -> sp.Expr:
+        """P(variable = k); without k as a formula in the variable."""
+        variable_position(variable, self.variables)
+        return self.pmf(self.variable if k is None else k)
+
+    def tail(self, n: Any, k: Any = None) -> sp.Expr:
+        """P(X >= n) for an integer, or for a symbol as a Piecewise.
+
+        As for other laws, ``tail(variable)`` and ``tail(variable, k)`` are known, too.
+        """
+        if k is not None:
+            variable_position(n, self.variables)
+            return self.tail(k)
+        whole = integer_of(n)
+        if whole is not None:
+            return self._shown(self._tail(whole))
         cases = [(self._tail(k), sp.Eq(n, k)) for k in self._inner]
         return self._by_cases(n, cases, "tail")
 
@@ -117,7 +152,9 @@ class BirthDeathLaw:
         return range(self.first, self.threshold)
 
     def _by_cases(self, n: Any, cases: list[tuple[Ratio, sp.Rel]], kind: str) -> sp.Expr:
-        n = sp.sympify(n)
+        n = self.variable if str(n) == self.variable.name else sp.sympify(n)
+        if not isinstance(n, sp.Expr) or n.is_integer is False:
+            raise DomainError(f"state variables have integer values, got {n}")
         start = self._pmf(self.threshold) if kind == "pmf" else self._tail(self.threshold)
         beyond = self._shown(start) * self._shown(self.ratio) ** (n - self.threshold)
         below = (0 if kind == "pmf" else 1, n < self.first)
@@ -215,16 +252,23 @@ class BirthDeathLaw:
         return _oriented(ring, total, _lifted(self._gap, ring, len(further)).num)
 
     def evaluate(self, f: Any, at: Mapping[Any, Any] | None = None, digits: int = 15) -> Enclosure:
-        """The expectation of a polynomial at a rational point, with proven digits."""
-        return evaluate(self.expect(f), at, digits)
+        """The expectation of a polynomial at a rational point of the domain, with proven digits.
+
+        `UnstableError` or `DomainError` for a point outside the domain.
+        """
+        values = values_by_name(at, self.ring.names)
+        if self.ring.symbols:
+            self.domain.require({name: values[name] for name in self.ring.names if name in values})
+        return evaluate(self.expect(f), values, digits)
 
     def __repr__(self) -> str:
         last = self.threshold
+        power = "n" if last == 0 else f"(n - {last})"
         return "\n".join(
             [
                 f"birth-death law, stable where {self.stability}",
                 *(f"  pi({n}) = {self.pmf(n)}" for n in range(self.first, last + 1)),
-                f"  pi(n) = pi({last})*r**(n - {last}) above, r = {self._shown(self.ratio)}",
+                f"  pi(n) = pi({last})*r**{power} above, r = {self._shown(self.ratio)}",
             ]
         )
 
@@ -242,12 +286,13 @@ def _rebuilt(
     first: int,
     values: list[tuple[Any, Any]],
     stability: sp.Rel,
+    domain: Domain,
 ) -> BirthDeathLaw:
     ring = Ring(symbols)
     *boundary, ratio = (
         Ratio(ring.context.from_dict(num), ring.context.from_dict(den)) for num, den in values
     )
-    return BirthDeathLaw(variable, ring, first, tuple(boundary), ratio, stability)
+    return BirthDeathLaw(variable, ring, first, tuple(boundary), ratio, stability, domain)
 
 
 def _oriented(ring: Ring, value: Ratio, gap: fmpz_mpoly) -> sp.Expr:
@@ -269,10 +314,6 @@ def _oriented(ring: Ring, value: Ratio, gap: fmpz_mpoly) -> sp.Expr:
                 parts[k], sign = (-factor, power), -sign
                 break
     return sp.Mul(sign, *(ring.expression(factor) ** power for factor, power in parts))
-
-
-def _is_integer(n: Any) -> bool:
-    return isinstance(n, (int, sp.Integer))
 
 
 def _stirling(n: int, k: int) -> int:

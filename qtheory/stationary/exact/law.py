@@ -15,6 +15,21 @@ from qtheory.arithmetic import Ratio, Ring, lowest_terms, parameters, values_by_
 from qtheory.balls import Enclosure, evaluate
 from qtheory.errors import DomainError, ExpressionError, ModelError
 from qtheory.formulas import formula
+from qtheory.model.rates import RateTable
+from qtheory.stationary.events import (
+    event_relation,
+    integer_value,
+    tail_at,
+    tail_of,
+    variable_position,
+)
+from qtheory.stationary.exact.points import (
+    known_values,
+    only_closed_class,
+    put_in,
+    ring_without,
+    table_where,
+)
 from qtheory.stationary.exact.presentation import expression_of, law_latex, law_text
 from qtheory.stationary.exact.weights import lifted, primitive, scaled_values
 from qtheory.stationary.floats.law import Error
@@ -26,7 +41,8 @@ class ExactLaw:
 
     The numerators are polynomials with integer coefficients in the order of the states and have
     no common factor. SymPy expressions are built only for what is asked. `variables` names the
-    entries of a state, so that functions of the state can be written as formulas. `residual` and
+    entries of a state, so that functions of the state can be written as formulas. `table` is the
+    chain, against which a point of the parameters is checked. `residual` and
     `error` are those of a `NumericLaw`, with respect to the finite chain that was given: zero.
 
     >>> from qtheory.stationary import stationary
@@ -43,10 +59,13 @@ class ExactLaw:
     ring: Ring
     numerators: tuple[fmpz_mpoly, ...]
     variables: tuple[sp.Symbol, ...] = ()
+    table: RateTable | None = None
 
     method: ClassVar[str] = "exact"
-    residual: ClassVar[int] = 0
+    residual: ClassVar[float] = 0.0
     error: ClassVar[Error] = Error(0.0, "certified")
+    truncation: ClassVar[None] = None
+    outside: ClassVar[None] = None
 
     def __len__(self) -> int:
         return len(self.states)
@@ -55,7 +74,7 @@ class ExactLaw:
         return iter(self.states)
 
     def __contains__(self, state: object) -> bool:
-        return state in self._positions
+        return self._position(state) is not None
 
     def __getitem__(self, state: Hashable) -> sp.Expr:
         return expression_of(self.ring, self.ratio(state))
@@ -73,7 +92,7 @@ class ExactLaw:
     def __reduce__(self) -> tuple[Any, ...]:
         # polynomials of python-flint do not pickle
         weights = tuple(numerator.to_dict() for numerator in self.numerators)
-        return _rebuilt, (self.states, self.ring.symbols, weights, self.variables)
+        return _rebuilt, (self.states, self.ring.symbols, weights, self.variables, self.table)
 
     @property
     def parameters(self) -> tuple[sp.Symbol, ...]:
@@ -89,12 +108,17 @@ class ExactLaw:
     def _positions(self) -> dict[Hashable, int]:
         return {state: i for i, state in enumerate(self.states)}
 
+    def _position(self, state: Any) -> int | None:
+        if not isinstance(state, Hashable):
+            return None
+        return self._positions.get(state, self._positions.get((state,)))
+
     def ratio(self, state: Hashable) -> Ratio:
         """The probability of a state as a fraction of polynomials in lowest terms.
 
         A state of one variable may be given as its value. `DomainError` for an unknown state.
         """
-        position = self._positions.get(state, self._positions.get((state,)))
+        position = self._position(state)
         if position is None:
             raise DomainError(f"the law has no state {state}")
         return lowest_terms(self.numerators[position], self.denominator)
@@ -102,13 +126,23 @@ class ExactLaw:
     def probability(self, event: Any) -> sp.Expr:
         """The probability of a state, of a predicate on states or of a relation in the variables.
 
+        A relation may be text, such as ``"n >= 2"``.
+
         >>> from qtheory.stationary import stationary
         >>> law = stationary([["-a", "a"], ["b", "-b"]])
         >>> law.probability(lambda state: state >= 1)
         a/(a + b)
         """
-        if isinstance(event, sp.logic.boolalg.Boolean):
-            return self.expect(sp.Piecewise((1, event), (0, True)))
+        relation = event_relation(event, (*self.variables, *self.ring.symbols))
+        if relation is not None:
+            names = [variable.name for variable in self.variables]
+            for symbol in relation.free_symbols:
+                if symbol.name not in names:
+                    known = ", ".join(names) or "none"
+                    raise ExpressionError(
+                        f"{relation} names {symbol}, which is no state variable; known: {known}"
+                    )
+            return self.expect(sp.Piecewise((1, relation), (0, True)))
         if callable(event) and event not in self:
             return self.expect(lambda state: int(bool(event(state))))
         return self[event]
@@ -138,8 +172,8 @@ class ExactLaw:
             raise ModelError("a law in several variables has no one mean: use expect(f)")
         return self.variables[0]
 
-    def marginal(self, variable: Any) -> dict[int, sp.Expr]:
-        """P(variable = k) for each value k that the states of the law take.
+    def marginal(self, variable: Any, k: Any = None) -> Any:
+        """P(variable = k), as an expression; without k by each value that the states take.
 
         >>> from qtheory.model import Model, Transition
         >>> from qtheory.domain import Domain
@@ -152,23 +186,22 @@ class ExactLaw:
 
         `ModelError` for a variable that the states do not have.
         """
-        return {k: self._share(mass) for k, mass in self._masses(variable).items()}
+        masses = self._masses(variable)
+        if k is not None:
+            return self._share(masses.get(integer_value(k), self.ring.context.constant(0)))
+        return {value: self._share(mass) for value, mass in masses.items()}
 
-    def tail(self, variable: Any) -> dict[int, sp.Expr]:
-        """P(variable >= k) for each value k that the states of the law take."""
-        found, above = {}, self.ring.context.constant(0)
-        for k, mass in reversed(self._masses(variable).items()):
-            above = above + mass
-            found[k] = self._share(above)
-        return dict(reversed(found.items()))
+    def tail(self, variable: Any, k: Any = None) -> Any:
+        """P(variable >= k), as an expression; without k by each value that the states take."""
+        zero = self.ring.context.constant(0)
+        tails = tail_of(self._masses(variable), zero)
+        if k is not None:
+            return self._share(tail_at(tails, k, zero))
+        return {value: self._share(mass) for value, mass in tails.items()}
 
     def _masses(self, variable: Any) -> dict[int, fmpz_mpoly]:
         """The sums of the numerators by the value of a variable, in order."""
-        names = [symbol.name for symbol in self.variables]
-        if str(variable) not in names:
-            known = ", ".join(names) or "none"
-            raise ModelError(f"{variable} is no state variable; known: {known}")
-        index, zero = names.index(str(variable)), self.ring.context.constant(0)
+        index, zero = variable_position(variable, self.variables), self.ring.context.constant(0)
         masses: dict[int, fmpz_mpoly] = {}
         for state, numerator in zip(self.states, self.numerators, strict=True):
             k = _entry(state, index)
@@ -211,10 +244,14 @@ class ExactLaw:
     def at(self, point: Mapping[Any, Any]) -> dict[Hashable, Fraction]:
         """The law at a rational point, exactly.
 
-        Raises `DomainError` for unknown or missing parameters and where it is no law.
+        Raises `DomainError` for unknown or missing parameters and where a rate of the chain is
+        negative or undefined, `NonConservativeError` where probabilities sum to more than one, and
+        `ReducibleError` where rates vanish so that the law is not unique.
         """
-        values = self._known(point)
-        weights = scaled_values(self.numerators, self.ring.point(values))
+        values = known_values(point, self.ring.names)
+        place = self.ring.point(values)
+        self._table_where(values)
+        weights = scaled_values(self.numerators, place)
         total = sum(weights, fmpz(0))
         if total == 0:
             raise DomainError(f"no unique stationary law at {_shown_point(values)}")
@@ -253,37 +290,22 @@ class ExactLaw:
         >>> stationary([["-a", "a"], ["b", "-b"]]).subs({"b": "1/2"})[0]
         1/(2*a + 1)
         """
-        values = self._known(point)
-        kept = [i for i, name in enumerate(self.ring.names) if name not in values]
-        ring = Ring([self.ring.symbols[i] for i in kept])
-        fixed = [(i, values[name]) for i, name in enumerate(self.ring.names) if name in values]
-        degrees = [
-            max((numerator.degrees()[i] for numerator in self.numerators), default=0)
-            for i, _ in fixed
-        ]
-        weights = []
-        for numerator in self.numerators:
-            terms: dict[tuple[int, ...], int] = {}
-            for exponents, coefficient in numerator.terms():
-                value = int(coefficient)
-                for (i, x), degree in zip(fixed, degrees, strict=True):
-                    # cleared of the denominator of x
-                    power = int(exponents[i])
-                    value *= x.numerator**power * x.denominator ** (degree - power)
-                rest = tuple(int(exponents[i]) for i in kept)
-                terms[rest] = terms.get(rest, 0) + value
-            weights.append(ring.context.from_dict(terms))
+        values = known_values(point, self.ring.names)
+        table = self._table_where(values)
+        ring = ring_without(self.ring, values)
+        weights = put_in(self.numerators, self.ring, values)
         if all(weight.is_zero() for weight in weights):
             raise DomainError(f"no unique stationary law at {_shown_point(values)}")
-        return ExactLaw(self.states, ring, primitive(weights), self.variables)
+        return ExactLaw(self.states, ring, primitive(weights), self.variables, table)
 
-    def _known(self, point: Mapping[Any, Any]) -> dict[str, Fraction]:
-        values = values_by_name(point, self.ring.names)
-        for name in values:
-            if name not in self.ring.names:
-                known = ", ".join(self.ring.names) or "none"
-                raise DomainError(f"unknown parameter {name}; known: {known}")
-        return values
+    def _table_where(self, values: Mapping[str, Fraction]) -> RateTable | None:
+        """The chain with these values; where some rates vanish, its law must still be unique."""
+        if self.table is None:
+            return None
+        table = table_where(self.table, values)
+        if sum(map(len, table.rows)) < sum(map(len, self.table.rows)):
+            only_closed_class(table)
+        return table
 
     def __repr__(self) -> str:
         return law_text(self)
@@ -312,9 +334,10 @@ def _rebuilt(
     symbols: tuple[sp.Symbol, ...],
     weights: Sequence[Mapping[tuple[int, ...], Any]],
     variables: tuple[sp.Symbol, ...],
+    table: RateTable | None,
 ) -> ExactLaw:
     ring = Ring(symbols)
-    return ExactLaw(states, ring, tuple(map(ring.context.from_dict, weights)), variables)
+    return ExactLaw(states, ring, tuple(map(ring.context.from_dict, weights)), variables, table)
 
 
 def _entry(state: Any, index: int) -> int:

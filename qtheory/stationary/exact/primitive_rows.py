@@ -1,7 +1,8 @@
 """State elimination with rows kept free of common factors, for large polynomial weights.
 
-Minors (see `qtheory.stationary.exact.elimination`) carry factors that the rates out of one state have
-in common. Dividing them out costs greatest common divisors, which pay once polynomials are long.
+Minors (see `qtheory.stationary.exact.elimination`) carry factors that the rates out of one state
+have in common. Dividing them out costs greatest common divisors, which pay once polynomials are
+long.
 """
 
 from __future__ import annotations

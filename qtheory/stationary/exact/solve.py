@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from math import lcm
-from typing import Any
 
 import sympy as sp
 from flint import fmpq, fmpz_mpoly
 
-from qtheory.arithmetic import Ratio, Ring, exact, values_by_name
-from qtheory.errors import CertificateError, DomainError, ReducibleError
-from qtheory.model.classes import closed_classes
+from qtheory.arithmetic import Ratio, Ring
+from qtheory.errors import CertificateError
 from qtheory.model.rates import RateTable
 from qtheory.stationary.exact.elimination import polynomial_weights, rational_weights
 from qtheory.stationary.exact.law import ExactLaw, primitive
 from qtheory.stationary.exact.lumping import exact_lumping, lumped_rates
+from qtheory.stationary.exact.points import only_closed_class
 from qtheory.stationary.exact.size import LawSize, require_budget, weights_size
 
 
@@ -54,7 +52,7 @@ def exact_law(
     for block, weight in zip(blocks, primitive(found), strict=True):
         for i in block:
             weights[kept[i]] = weight
-    law = ExactLaw(table.states, table.ring, tuple(weights), variables)
+    law = ExactLaw(table.states, table.ring, tuple(weights), variables, table)
     if progress:
         progress("checking the balance")
     require_balance(table, law)
@@ -79,45 +77,10 @@ def law_size(table: RateTable) -> LawSize:
 
 def _closed_rows(table: RateTable) -> tuple[list[int], list[dict[int, Ratio]]]:
     """The states of the only closed class, and the rates between them."""
-    closed = closed_classes(table)
-    if len(closed) > 1:
-        shown = ", ".join(_class_text(states) for states in closed[:3])
-        more = ", ..." if len(closed) > 3 else ""
-        raise ReducibleError(
-            f"no unique stationary law: {len(closed)} closed classes {shown}{more}"
-        )
     position = {state: i for i, state in enumerate(table.states)}
-    kept = [position[state] for state in closed[0]]
+    kept = [position[state] for state in only_closed_class(table)]
     place = {i: k for k, i in enumerate(kept)}
     return kept, [{place[j]: rate for j, rate in table.rows[i].items()} for i in kept]
-
-
-def table_at(table: RateTable, at: Mapping[Any, Any]) -> RateTable:
-    """The chain at a rational point of all its parameters.
-
-    `DomainError` for unknown or missing parameters and where a rate is negative or undefined.
-    """
-    values = values_by_name(at, table.ring.names)
-    unknown = [name for name in values if name not in table.ring.names]
-    if unknown:
-        known = ", ".join(table.ring.names) or "none"
-        raise DomainError(f"unknown parameter {unknown[0]}; known: {known}")
-    place, numbers = table.ring.point(values), Ring(())
-    rows = []
-    for i, row in enumerate(table.rows):
-        found = {}
-        for j, rate in row.items():
-            below = table.ring.evaluate(rate.den, place)
-            above = table.ring.evaluate(rate.num, place)
-            if below == 0 or above / below < 0:
-                shown = "undefined" if below == 0 else f"{above / below} < 0"
-                raise DomainError(
-                    f"the rate from state {table.states[i]} to state {table.states[j]} is {shown}"
-                )
-            if above != 0:
-                found[j] = numbers.number(exact(above / below))
-        rows.append(found)
-    return replace(table, ring=numbers, rows=tuple(rows))
 
 
 def require_balance(table: RateTable, law: ExactLaw) -> None:
@@ -184,8 +147,3 @@ def _rational(rows: Sequence[Mapping[int, Ratio]]) -> list[fmpz_mpoly]:
     )
     scale = lcm(*(int(weight.q) for weight in weights))
     return [context.constant((weight * scale).p) for weight in weights]
-
-
-def _class_text(states: Sequence[Any]) -> str:
-    shown = ", ".join(map(str, states[:3]))
-    return f"{{{shown}{', ...' if len(states) > 3 else ''}}}"

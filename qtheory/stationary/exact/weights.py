@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 
 from flint import fmpq, fmpz, fmpz_mpoly
 
-from qtheory.arithmetic import Ring
+from qtheory.arithmetic import Ring, content
 
 
 def primitive(weights: Sequence[fmpz_mpoly]) -> tuple[fmpz_mpoly, ...]:
-    """Weights, not all zero, without common factors and with a positive leading sum."""
-    common = None
-    for weight in sorted((w for w in weights if not w.is_zero()), key=len):
-        common = weight if common is None else common.gcd(weight)
-        if common.is_one():
-            break
+    """Weights, not all zero, without common factors, and positive in sum where all symbols are 1.
+
+    Rates such as lam (1 - p/2) are positive there; the sign only matters for how weights look.
+    """
+    common = content(weight for weight in weights if not weight.is_zero())
     total = sum(weights[1:], weights[0])
-    sign = -1 if not total.is_zero() and total.leading_coefficient() < 0 else 1
+    at_one = sum(total.coeffs()) or (0 if total.is_zero() else total.leading_coefficient())
+    sign = -1 if at_one < 0 else 1
     if common is None or (common.is_one() and sign == 1):
         return tuple(weights)
     return tuple(sign * weight / common for weight in weights)

@@ -203,7 +203,7 @@ class EndEquations:
                         rows[place] = [a + flow * b for a, b in zip(rows[place], form, strict=True)]
         equations = list(rows.values())
         # all equations of the chain sum to zero, so one of them is left out, and checked
-        found = null_vector(field, equations[:-1])
+        found = null_vector(field, equations[:-1], count)
         if found is None:
             shown = ", ".join(map(str, others))
             raise ModelError(f"no sum of powers: irrational roots, of {shown}, take part")
@@ -236,12 +236,15 @@ class EndEquations:
         return (False, self.first + over - 1) if from_top else (True, over - 1)
 
 
-def null_vector(field: PowerField, equations: Sequence[Sequence[Ratio]]) -> list[Ratio] | None:
+def null_vector(
+    field: PowerField, equations: Sequence[Sequence[Ratio]], width: int
+) -> list[Ratio] | None:
     """The polynomial solution without common factor of linear equations, unique up to a factor.
 
-    None where there is only zero, `ReducibleError` where there are several.
+    There are `width` unknowns. None where there is only zero, `ReducibleError` where there are
+    several solutions.
     """
-    rows, width = [list(row) for row in equations], len(equations[0])
+    rows = [list(row) for row in equations]
     pivots: list[int] = []
     for column in range(width):
         k = len(pivots)

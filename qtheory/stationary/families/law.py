@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import sympy as sp
 
@@ -16,6 +16,8 @@ from qtheory.errors import DomainError, ExpressionError, ModelError
 from qtheory.formulas import formula, relation
 from qtheory.model.guards import guard_intervals
 from qtheory.model.model import Model, Transition
+from qtheory.stationary.events import event_relation, variable_position
+from qtheory.stationary.floats.law import Error
 
 Edge = Literal["drop", "redirect", "wrap"]
 Case = tuple[Callable[[Any], sp.Expr], Any]
@@ -79,6 +81,14 @@ class FamilyLaw:
 
     family: Family
 
+    method: ClassVar[str] = "closed_form"
+    residual: ClassVar[float] = 0.0
+    error: ClassVar[Error] = Error(0.0, "certified")
+    truncation: ClassVar[None] = None
+    outside: ClassVar[None] = None
+    # the number of states is a symbol: without this, a loop over the law would never end
+    __iter__: ClassVar[None] = None
+
     # what a kind of law knows
 
     @property
@@ -131,6 +141,11 @@ class FamilyLaw:
         return self.family.variable
 
     @property
+    def variables(self) -> tuple[sp.Symbol, ...]:
+        """The one state variable."""
+        return (self.variable,)
+
+    @property
     def size(self) -> sp.Symbol:
         """The size K, which is the last state."""
         return self.family.size
@@ -145,15 +160,30 @@ class FamilyLaw:
         """The symbols of the law other than the state and the size."""
         return self.family.domain.symbols
 
+    def __getitem__(self, state: Any) -> sp.Expr:
+        """The probability of a state, an integer or an expression such as K."""
+        return self.pmf(state[0] if isinstance(state, tuple) and len(state) == 1 else state)
+
     def pmf(self, n: Any) -> sp.Expr:
         """P(X = n), for an integer, a symbol or an expression such as K or K - 1."""
-        n = sp.sympify(n)
+        n = self._place(n)
         outside = (lambda branch: sp.Integer(0), (n < self.first) | (n > self.size))
         return self._by_cases([outside, *self._cases(n)])
 
-    def tail(self, n: Any) -> sp.Expr:
-        """P(X >= n), for an integer, a symbol or an expression in K."""
-        n = sp.sympify(n)
+    def marginal(self, variable: Any, k: Any = None) -> sp.Expr:
+        """P(variable = k); without k as a formula in the variable."""
+        variable_position(variable, self.variables)
+        return self.pmf(self.variable if k is None else k)
+
+    def tail(self, n: Any, k: Any = None) -> sp.Expr:
+        """P(X >= n), for an integer, a symbol or an expression in K.
+
+        As for other laws, ``tail(variable)`` and ``tail(variable, k)`` are known, too.
+        """
+        if k is not None:
+            variable_position(n, self.variables)
+            return self.tail(k)
+        n = self._place(n)
         below = (lambda branch: sp.Integer(1), n <= self.first)
         above = (lambda branch: sp.Integer(0), n > self.size)
         return self._by_cases([below, above, *self._tail_cases(n)])
@@ -164,9 +194,16 @@ class FamilyLaw:
         The probability of the state K is the blocking probability of Poisson arrivals.
         `ModelError` for other events.
         """
-        if not isinstance(event, (sp.core.relational.Relational, sp.And)):
+        relation = event_relation(event, self.variables)
+        if relation is None:
+            if callable(event) and not isinstance(event, sp.Basic):
+                raise ModelError("an event for every size is a relation, not a function")
             return self.pmf(event)
-        ((low, high),) = guard_intervals(event, (self.variable,))
+        if relation is sp.false:
+            return sp.Integer(0)
+        ((low, high),) = found = guard_intervals(relation, self.variables)
+        if found[0].is_empty:
+            return sp.Integer(0)
         above = self.tail(self.first if low is None else low)
         return above if high is None else above - self.tail(high + 1)
 
@@ -256,6 +293,14 @@ class FamilyLaw:
         ]
         head = f"stationary law on {n} = {self.first}, ..., {K}, for every {K} >= {self.least}"
         return "\n".join([head, *lines])
+
+    def _place(self, n: Any) -> sp.Expr:
+        """A state, for which the names of the state and of the size may stand."""
+        own = {self.variable.name: self.variable, self.size.name: self.size}
+        n = own.get(n, n) if isinstance(n, str) else sp.sympify(n)
+        if not isinstance(n, sp.Expr) or n.is_integer is False:
+            raise DomainError(f"state variables have integer values, got {n}")
+        return n
 
     @cached_property
     def _pmf(self) -> sp.Expr:

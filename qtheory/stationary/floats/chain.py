@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
-from qtheory.errors import ModelError, NonConservativeError, ReducibleError
+from qtheory.errors import ModelError, NonConservativeError, QTheoryError, ReducibleError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,6 +16,31 @@ ROUNDING = 2.0**-40
 
 SHOWN = 3
 """How many classes, and states of one, a message names."""
+
+
+UNDERFLOW = 2.0**-1074
+"""The largest error of one rounding of a number near zero."""
+
+ACCURATE = 1e-12
+"""The largest share of the mass that may be lost near underflow."""
+
+RANGE = 1e150
+"""The largest quotient of two rates: products and quotients of some of them stay representable."""
+
+
+class AccuracyError(QTheoryError):
+    """Rounding errors leave no correct digits."""
+
+
+def require_range(rates: csr_array) -> None:
+    """Raise `AccuracyError` where floats do not span the rates, which would become 0 unseen."""
+    if not rates.nnz:
+        return
+    low, high = float(rates.data.min()), float(rates.data.max())
+    if high / RANGE > low:
+        raise AccuracyError(
+            f"rates from {low:.3g} to {high:.3g} span too much for floats: use the exact method"
+        )
 
 
 def rates_of_matrix(matrix: Any) -> csr_array:
@@ -34,6 +59,8 @@ def rates_of_matrix(matrix: Any) -> csr_array:
     import numpy as np
     from scipy.sparse import csr_array
 
+    if np.iscomplexobj(matrix):
+        raise ModelError("the matrix has complex entries")
     whole = csr_array(matrix, dtype=float) if hasattr(matrix, "tocsr") else _dense(matrix)
     rows, columns = whole.shape
     if rows != columns:
@@ -43,7 +70,8 @@ def rates_of_matrix(matrix: Any) -> csr_array:
     whole.sum_duplicates()
     slack = ROUNDING * abs(whole).max(axis=1).toarray().ravel()
     sums = np.asarray(whole.sum(axis=1)).ravel()
-    stochastic = (abs(sums - 1) <= slack).all()
+    # large rates have a slack of more than one
+    stochastic = (abs(sums - 1) <= slack).all() and not (abs(sums) <= slack).all()
     for i in np.flatnonzero(abs(sums) > slack)[: 0 if stochastic else 1]:
         raise NonConservativeError(
             f"row {i} sums to {sums[i]:g}: all rows must sum to 0 (rates) or 1 (probabilities)"

@@ -5,13 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from qtheory.errors import ModelError
-from qtheory.stationary.floats.chain import rates_of_matrix, recurrent_states
+from qtheory.stationary.floats.chain import (
+    ACCURATE,
+    UNDERFLOW,
+    AccuracyError,
+    rates_of_matrix,
+    recurrent_states,
+    require_range,
+)
 
 if TYPE_CHECKING:
     import numpy as np
 
 GTH_LIMIT = 5000
 """The most states for which a dense matrix is eliminated."""
+
+SMALLEST = 1e-250
+"""The least rate of leaving a set of states, as a share of the largest rate of the chain."""
 
 _PANEL = 64
 """States that are eliminated before the rates of the others are brought up to date."""
@@ -32,7 +42,8 @@ def gth(matrix: Any) -> np.ndarray:
 
     Source: Grassmann, Taksar, Heyman, Operations Research 33 (1985). Raises `ReducibleError` for
     several closed classes, `NonConservativeError` for rows with other sums, and `ModelError` for
-    a negative rate or more than 5000 recurrent states.
+    a negative rate or more than 5000 recurrent states, and `AccuracyError` where rates, or how
+    far the chain falls apart, are beyond the range of floats.
     """
     import numpy as np
 
@@ -53,20 +64,32 @@ def eliminated(rates: Any) -> np.ndarray:
             f"GTH elimination of {size} states is too large (limit {GTH_LIMIT}): use the sparse "
             "method"
         )
+    require_range(rates)
+    # by a power of two, so that scaled rates give the same law to the last digit
     a = rates.toarray()
+    a *= 2.0 ** -int(np.frexp(a.max())[1])
     np.fill_diagonal(a, 0)
+    totals = np.ones(size)
     for high in range(size, 0, -_PANEL):
         low = max(high - _PANEL, 0)
         for k in range(high - 1, max(low, 1) - 1, -1):
-            a[:k, k] /= a[k, :k].sum()
+            totals[k] = a[k, :k].sum()
+            if not totals[k] > SMALLEST:
+                raise AccuracyError("a state is left too rarely for floats: use the exact method")
+            a[:k, k] /= totals[k]
             # the rest of the panel at once, the other states by one matrix product
             a[low:k, :k] += np.outer(a[low:k, k], a[k, :k])
             a[:low, low:k] += np.outer(a[:low, k], a[k, low:k])
         a[:low, :low] += a[:low, low:high] @ a[low:high, :low]
-    law = np.zeros(size)
+    law, lost = np.zeros(size), np.zeros(size)
     law[0] = 1
-    for k in range(1, size):
-        law[k] = law[:k] @ a[:k, k]
-        if law[k] > 1e200:
-            law /= law[k]
+    with np.errstate(all="ignore"):
+        for k in range(1, size):
+            law[k] = law[:k] @ a[:k, k]
+            # at most as much as this is lost near underflow, here and in the states before
+            lost[k] = lost[:k] @ a[:k, k] + UNDERFLOW * (k + law[:k].sum() / totals[k])
+            if law[k] > 1e200:
+                law, lost = law / law[k], lost / law[k] + UNDERFLOW
+    if not lost.sum() < ACCURATE * law.sum():
+        raise AccuracyError("the chain falls apart too far for floats: use the exact method")
     return law / law.sum()

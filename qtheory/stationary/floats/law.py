@@ -12,6 +12,13 @@ import sympy as sp
 
 from qtheory.errors import DomainError, ExpressionError, ModelError
 from qtheory.formulas import formula
+from qtheory.stationary.events import (
+    event_relation,
+    integer_value,
+    tail_at,
+    tail_of,
+    variable_position,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -74,10 +81,15 @@ class NumericLaw:
             yield from map(tuple, self.states.tolist())
 
     def __contains__(self, state: object) -> bool:
-        return state in self._positions or (state,) in self._positions
+        return self._position(state) is not None
+
+    def _position(self, state: Any) -> int | None:
+        if not isinstance(state, Hashable):
+            return None
+        return self._positions.get(state, self._positions.get((state,)))
 
     def __getitem__(self, state: Hashable) -> float:
-        position = self._positions.get(state, self._positions.get((state,)))
+        position = self._position(state)
         if position is None:
             raise DomainError(f"the law has no state {state}")
         return float(self.probabilities[position])
@@ -96,44 +108,52 @@ class NumericLaw:
     def probability(self, event: Any) -> float:
         """The probability of a state, of a predicate on states or of a relation in the variables.
 
-        A relation may join several: ``(m >= 1) & (d < 3)``.
+        A relation may join several: ``(m >= 1) & (d < 3)``, or be text: ``"m >= 1"``.
         """
-        if isinstance(event, sp.logic.boolalg.Boolean):
-            return self.expect(event)
+        relation = event_relation(event, (*self.variables, *self.parameters))
+        if relation is not None:
+            return self.expect(relation)
         if callable(event) and event not in self:
             return self.expect(lambda state: float(bool(event(state))))
         return self[event]
 
-    def marginal(self, variable: Any) -> dict[int, float]:
-        """P(variable = k) for each value k that the states of the law take."""
+    def mean(self) -> float:
+        """The mean of the variable of a chain in one variable; `ModelError` for several."""
+        return self.expect(self._variable())
+
+    def variance(self) -> float:
+        """The variance of the variable of a chain in one variable; `ModelError` for several."""
+        return self.expect((self._variable() - self.mean()) ** 2)
+
+    def _variable(self) -> sp.Symbol:
+        if len(self.variables) != 1:
+            raise ModelError("a law in several variables has no one mean: use expect(f)")
+        return self.variables[0]
+
+    def marginal(self, variable: Any, k: Any = None) -> Any:
+        """P(variable = k), a float; without k by each value that the states take."""
         import numpy as np
 
         values, places = np.unique(self._column(variable), return_inverse=True)
         masses = np.bincount(places, weights=self.probabilities)
-        return dict(zip(values.tolist(), masses.tolist(), strict=True))
+        found = dict(zip(values.tolist(), masses.tolist(), strict=True))
+        return found if k is None else found.get(integer_value(k), 0.0)
 
-    def tail(self, variable: Any) -> dict[int, float]:
-        """P(variable >= k) for each value k that the states of the law take."""
-        found, above = {}, 0.0
-        # from the far end, so that small tails keep their relative accuracy
-        for k, mass in reversed(self.marginal(variable).items()):
-            above += mass
-            found[k] = above
-        return dict(reversed(found.items()))
+    def tail(self, variable: Any, k: Any = None) -> Any:
+        """P(variable >= k), a float; without k by each value that the states take."""
+        tails = tail_of(self.marginal(variable), 0.0)
+        return tails if k is None else tail_at(tails, k, 0.0)
 
     def _column(self, variable: Any) -> np.ndarray:
-        names = [symbol.name for symbol in self.variables]
-        if str(variable) not in names:
-            known = ", ".join(names) or "none"
-            raise ModelError(f"{variable} is no state variable; known: {known}")
+        position = variable_position(variable, self.variables)
         assert not isinstance(self.states, tuple)
-        return self.states[:, names.index(str(variable))]
+        return self.states[:, position]
 
     def _values(self, f: Any) -> np.ndarray:
         import numpy as np
 
         if not isinstance(f, sp.Basic) and callable(f):
-            return np.array([float(f(state)) for state in self])
+            return self._finite("the function", np.array([float(f(state)) for state in self]))
         if isinstance(f, str):
             f = formula(f, (*self.variables, *self.parameters))
         f = sp.sympify(f)
@@ -147,7 +167,16 @@ class NumericLaw:
         symbols = sorted(f.free_symbols, key=lambda s: s.name)
         evaluate = sp.lambdify(symbols, f, "numpy")
         columns = [self._column(s).astype(float) for s in symbols]
-        return np.broadcast_to(np.asarray(evaluate(*columns), dtype=float), len(self))
+        with np.errstate(all="ignore"):
+            found = evaluate(*columns)
+        return self._finite(f, np.broadcast_to(np.asarray(found, dtype=float), len(self)))
+
+    def _finite(self, f: Any, values: np.ndarray) -> np.ndarray:
+        import numpy as np
+
+        for i in np.flatnonzero(~np.isfinite(values))[:1]:
+            raise ExpressionError(f"{f} is no finite number at state {list(self)[i]}")
+        return values
 
     def __repr__(self) -> str:
         at = ", ".join(f"{symbol} = {value}" for symbol, value in self.parameters.items())

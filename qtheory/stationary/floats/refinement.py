@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from qtheory.stationary.floats.chain import UNDERFLOW
+
 if TYPE_CHECKING:
     import numpy as np
     from scipy.sparse import csr_array
@@ -153,7 +155,9 @@ class Pinned:
 
         if not (np.isfinite(law).all() and (law >= 0).all()):
             return None
-        law = law / law.sum()
+        # the sum of finite entries may overflow
+        law = law / law.max()
+        law /= law.sum()
         last, distance = 0.5, 0.5
         for _ in range(_STEPS):
             change = self.solve(self.flows.surplus(law))
@@ -169,7 +173,13 @@ class Pinned:
                 break
         if last > _ACCURATE:
             return None
-        error = distance + self._rounded_rates(law)
+        times = self.solve(np.ones(self.flows.size), transposed=True)
+        # what probabilities lose near underflow stays away from the pinned state that long
+        with np.errstate(over="ignore"):
+            lost = UNDERFLOW * float(abs(times).sum())
+        if not lost < _ACCURATE:
+            return None
+        error = distance + lost + self._rounded_rates(law, times)
 
         def response(surplus: np.ndarray) -> np.ndarray:
             return self._change(law, surplus * self.flows.scale)
@@ -180,16 +190,15 @@ class Pinned:
         found = self.solve(surplus)
         return found - law * found.sum()
 
-    def _rounded_rates(self, law: np.ndarray) -> float:
+    def _rounded_rates(self, law: np.ndarray, times: np.ndarray) -> float:
         """How far the law moves when each rate changes by one rounding error.
 
-        All rates away from the pinned state, as measured by the time to reach it, change up and
+        All rates away from the pinned state, as measured by the times to reach it, change up and
         all towards it down, which is the worst of all directions for that time.
         """
         import numpy as np
 
         flows = self.flows
-        times = self.solve(np.ones(flows.size), transposed=True)
         away = np.sign(times[flows.targets] - times[flows.sources])
         moved = UNIT * away * law[flows.sources] * flows.rates
         return float(abs(self._change(law, flows._balance(moved, moved))).sum() / 2)

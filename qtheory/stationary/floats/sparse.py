@@ -14,13 +14,18 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from qtheory.arithmetic import Ring, exact, values_by_name
-from qtheory.errors import ModelError, QTheoryError
+from qtheory.errors import ModelError
 from qtheory.model.generator import float_rates, window_rates
 from qtheory.model.lattice import window
 from qtheory.model.model import Model
 from qtheory.model.rates import RateTable, table_from_graph, table_from_matrix
-from qtheory.stationary.exact.solve import table_at
-from qtheory.stationary.floats.chain import rates_of_matrix, recurrent_states
+from qtheory.stationary.exact.points import table_at
+from qtheory.stationary.floats.chain import (
+    AccuracyError,
+    rates_of_matrix,
+    recurrent_states,
+    require_range,
+)
 from qtheory.stationary.floats.gth import GTH_LIMIT, eliminated
 from qtheory.stationary.floats.law import Error, NumericLaw
 from qtheory.stationary.floats.refinement import UNIT, Flows, Solution, walk
@@ -34,10 +39,6 @@ if TYPE_CHECKING:
 
 _PINS = 4
 """The most states at which pi is fixed in turn."""
-
-
-class AccuracyError(QTheoryError):
-    """Rounding errors leave no correct digits."""
 
 
 def solve(generator: Any) -> Solution:
@@ -173,6 +174,7 @@ def _irreducible(rates: csr_array, pin: int | None) -> Solution:
     size = rates.shape[0]
     if size == 1:
         return Solution(np.ones(1), 0.0, 0.0, np.zeros_like)
+    require_range(rates)
     flows = Flows(rates)
     place = walk(rates, min(size // 20, 50_000)) if pin is None else pin
     for _ in range(_PINS):

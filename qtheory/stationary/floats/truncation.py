@@ -117,7 +117,11 @@ def truncated_law(
         size = prod(high - low + 1 for low, high in bounds)
         if size > states:
             raise _too_large(model, found, size, states)
-        found = _truncation(model, rates, directions, bounds, found)
+        try:
+            found = _truncation(model, rates, directions, bounds, found)
+        except AccuracyError as error:
+            where = f"in a window of {size} states ({_text(model, bounds) or 'all'})"
+            raise AccuracyError(f"{where}: {error}; or the chain is unstable") from None
     error = Error(found.distance + found.law.error, "estimated")
     return NumericLaw(
         found.window.coordinates,

@@ -14,8 +14,14 @@ import sympy as sp
 from qtheory.arithmetic import Ring, parameters
 from qtheory.errors import DomainError, ExpressionError, ModelError
 from qtheory.formulas import formula
-from qtheory.model.guards import guard_intervals
+from qtheory.model.guards import Interval, guard_intervals
 from qtheory.model.lattice import polynomial_values
+from qtheory.stationary.events import (
+    event_relation,
+    integer_of,
+    integer_value,
+    variable_position,
+)
 from qtheory.stationary.floats.law import Error
 from qtheory.stationary.qbd.numbers import Balls, Exact, Floats, Numbers, pickled, unpickled
 from qtheory.stationary.qbd.numeric import Solution
@@ -23,6 +29,8 @@ from qtheory.stationary.qbd.stability import LevelDrift
 
 if TYPE_CHECKING:
     import numpy as np
+
+EMPTY = Interval(1, 0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,6 +56,10 @@ class MatrixGeometricLaw:
     point: Mapping[sp.Symbol, Fraction]
 
     method: ClassVar[str] = "matrix_geometric"
+    truncation: ClassVar[None] = None
+    outside: ClassVar[None] = None
+    # there are infinitely many states: without this, a loop over the law would never end
+    __iter__: ClassVar[None] = None
 
     @property
     def level(self) -> sp.Symbol:
@@ -62,7 +74,7 @@ class MatrixGeometricLaw:
     @property
     def residual(self) -> float:
         """How far pi Q is from zero: exact laws were checked and have residual 0."""
-        return self.solution.residual
+        return float(self.solution.residual)
 
     @property
     def error(self) -> Error | None:
@@ -95,12 +107,13 @@ class MatrixGeometricLaw:
 
     def __getitem__(self, state: Hashable) -> Any:
         """The probability of a state; `DomainError` for one that the chain does not have."""
-        place = state if isinstance(state, tuple) else (state,)
+        given = state if isinstance(state, tuple) else (state,)
+        place = tuple(k for k in map(integer_of, given) if k is not None)
         with self.numbers.working():
-            position = self._boundary_positions.get(place)
+            known = len(place) == len(given) == len(self.variables)
+            position = self._boundary_positions.get(place) if known else None
             if position is not None:
                 return self._shown(self.solution.boundary[position])
-            known = len(place) == len(self.variables) and isinstance(place[self.axis], int)
             if known and place[self.axis] >= self.threshold:
                 group, offset = divmod(place[self.axis] - self.threshold, self.size)
                 base = (
@@ -114,24 +127,37 @@ class MatrixGeometricLaw:
 
     def pmf(self, n: int) -> Any:
         """P(level = n)."""
-        return self._probability([(n, n) if i == self.axis else (None, None) for i in self._axes])
+        return self.marginal(self.level, n)
 
-    def tail(self, n: int) -> Any:
-        """P(level >= n)."""
-        box = [(n, None) if i == self.axis else (None, None) for i in self._axes]
-        return self._probability(box)
+    def _within(self, variable: Any, low: int, high: int | None) -> Any:
+        """P(low <= variable <= high)."""
+        place = variable_position(variable, self.variables)
+        return self._probability([(low, high) if i == place else (None, None) for i in self._axes])
 
-    def marginal(self, variable: Any) -> dict[int, Any]:
-        """P(variable = k) for each value k of a variable of the phase.
+    def tail(self, variable: Any, k: Any = None) -> Any:
+        """P(variable >= k), of the level also as ``tail(k)``.
 
-        Raises `ModelError` for the level, which takes infinitely many values: see `pmf`.
+        Without k by each value of a variable of the phase.
         """
-        names = [symbol.name for symbol in self.variables]
-        if str(variable) not in names:
-            raise ModelError(f"{variable} is no state variable; known: {', '.join(names)}")
-        axis = names.index(str(variable))
+        if k is not None:
+            return self._within(variable, integer_value(k), None)
+        level = integer_of(variable)
+        if level is not None:
+            return self._within(self.level, level, None)
+        return {value: self.tail(variable, value) for value in self.marginal(variable)}
+
+    def marginal(self, variable: Any, k: Any = None) -> Any:
+        """P(variable = k); without k by each value of a variable of the phase.
+
+        Raises `ModelError` for the level without k, since it takes infinitely many values.
+        """
+        axis = variable_position(variable, self.variables)
+        if k is not None:
+            return self._within(variable, integer_value(k), integer_value(k))
         if axis == self.axis:
-            raise ModelError(f"the level {variable} is unbounded: use pmf(n) and tail(n)")
+            raise ModelError(
+                f"the level {variable} is unbounded: use marginal({variable}, k) and tail(k)"
+            )
         found: dict[int, Any] = {}
         with self.numbers.working():
             for states, masses in (
@@ -147,9 +173,15 @@ class MatrixGeometricLaw:
 
         Raises `ModelError` for an event of another kind.
         """
-        if isinstance(event, (sp.logic.boolalg.Boolean, str)):
-            return self._probability(guard_intervals(event, self.variables))
-        return self[event]
+        relation = event_relation(event, self.variables)
+        if relation is None:
+            if callable(event):
+                raise ModelError("an event on an infinite lattice is a relation, not a function")
+            return self[event]
+        box = (EMPTY,) if relation is sp.false else guard_intervals(relation, self.variables)
+        if any(part.is_empty for part in box):
+            return self._shown(self.numbers.number(Fraction(0)))
+        return self._probability(box)
 
     def expect(self, f: Any) -> Any:
         """E[f] for a formula in the state variables that is a polynomial in the level.

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
@@ -34,9 +35,12 @@ class Floats:
 
     def value(self, expression: sp.Expr) -> float:
         try:
-            return float(expression)
+            value = float(expression)
         except TypeError:
             raise ExpressionError(f"not a real number: {expression}") from None
+        if not isfinite(value):
+            raise ExpressionError(f"not a finite number: {expression}")
+        return value
 
     def array(self, values: Sequence[Any]) -> np.ndarray:
         import numpy as np

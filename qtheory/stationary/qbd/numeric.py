@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from flint import arb, arb_mat, fmpq, fmpq_mat
 
+from qtheory.stationary.floats.chain import ACCURATE, UNDERFLOW, AccuracyError
 from qtheory.stationary.qbd.levels import Rates
 from qtheory.stationary.qbd.numbers import objects
 from qtheory.stationary.qbd.reduction import PrecisionError, ball_passages, float_passages
@@ -104,7 +106,8 @@ def boundary_weights(rates: np.ndarray, recurrent: list[int]) -> np.ndarray:
 
     ``rates[i, j]`` is the rate from i to j != i; the diagonal is not used. States outside the
     class have weight zero. Only sums, products and quotients of rates occur (Grassmann, Taksar,
-    Heyman 1985), so that small weights keep their relative accuracy.
+    Heyman 1985), so that small weights keep their relative accuracy. `AccuracyError` where floats
+    lose too much near underflow.
     """
     import numpy as np
 
@@ -113,20 +116,36 @@ def boundary_weights(rates: np.ndarray, recurrent: list[int]) -> np.ndarray:
     linked = ~((work == 0) & (work.T == 0))
     np.fill_diagonal(linked, True)
     starts = np.argmax(linked, axis=1).tolist()
+    totals = [work.flat[0] * 0] * len(work)
     for k in range(len(work) - 1, 0, -1):
         # what is left of the first neighbour has no entries, and gets none
         start = starts[k]
         starts[k - 1] = min(starts[k - 1], start)
         row, column = work[k, start:k], work[start:k, k]
-        column[:] = column / row.sum()
+        totals[k] = row.sum()
+        column[:] = column / totals[k]
         work[start:k, start:k] += column[:, None] * row
     found = np.array([rates.flat[0] * 0] * len(work), dtype=rates.dtype)
     found[0] += 1
     for k in range(1, len(work)):
         found[k] = found[starts[k] : k] @ work[starts[k] : k, k]
+    if work.dtype == float:
+        _require_seen(found, work, totals)
     weights = np.array([found[0] * 0] * len(rates), dtype=rates.dtype)
     weights[recurrent] = found
     return weights
+
+
+def _require_seen(found: np.ndarray, work: np.ndarray, totals: Sequence[float]) -> None:
+    """Raise `AccuracyError` where much of the weights may be lost near underflow (see `gth`)."""
+    import numpy as np
+
+    lost = np.zeros(len(found))
+    with np.errstate(all="ignore"):
+        for k in range(1, len(found)):
+            lost[k] = lost[:k] @ work[:k, k] + UNDERFLOW * (k + found[:k].sum() / totals[k])
+    if not lost.sum() < ACCURATE * found.sum():
+        raise AccuracyError("the chain falls apart too far for floats: give the digits to prove")
 
 
 def _exact_blocks(rates: Rates) -> dict[str, fmpq_mat]:

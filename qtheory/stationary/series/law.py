@@ -13,7 +13,6 @@ from itertools import islice
 from typing import Any, ClassVar
 
 import sympy as sp
-from sympy.logic.boolalg import Boolean
 
 from qtheory.arithmetic import Ring, exact
 from qtheory.balls import MAXIMAL_DIGITS, Enclosure
@@ -22,6 +21,7 @@ from qtheory.drift.cost import as_terms
 from qtheory.errors import DomainError, ModelError, UnstableError
 from qtheory.formulas import formula, text_of
 from qtheory.model import Interval, Model
+from qtheory.stationary.events import event_relation, integer_value, variable_position
 from qtheory.stationary.series.terms import Part, ProductTerm, product_terms, ratio_of_sums
 
 NATURALS = Interval(0, None)
@@ -35,7 +35,8 @@ class CompensationLaw:
     """The stationary law of the symmetric shorter queue at rational rates, in proven digits.
 
     Each answer is an `Enclosure` of `digits` significant digits (where it is zero or cannot be
-    told from it, 10^-(digits + 2) wide), whose remainder is proved.
+    told from it, 10^-(digits + 2) wide), whose remainder is proved: the law as a whole needs no
+    `residual` and no `error`.
 
     >>> from qtheory.systems.shorter_queue import d, m, model
     >>> law = compensation(model(), at={"lam": 1, "mu": 1, "p": 0}, digits=30)
@@ -46,16 +47,27 @@ class CompensationLaw:
     """
 
     model: Model
-    at: Mapping[str, Fraction] = field(hash=False)
+    point: Mapping[str, Fraction] = field(hash=False)
     digits: int
     arrival: Fraction
     service: Fraction
     method: ClassVar[str] = "compensation"
+    residual: ClassVar[None] = None
+    error: ClassVar[None] = None
+    truncation: ClassVar[None] = None
+    outside: ClassVar[None] = None
+    # there are infinitely many states: without this, a loop over the law would never end
+    __iter__: ClassVar[None] = None
 
     @property
     def variables(self) -> tuple[sp.Symbol, ...]:
         """The shorter queue m and the difference d."""
         return self.model.state
+
+    @property
+    def parameters(self) -> tuple[sp.Symbol, ...]:
+        """The symbols that the point gives a value."""
+        return self.model.parameters
 
     def __getitem__(self, state: Sequence[int]) -> Enclosure:
         names = ", ".join(map(str, self.variables))
@@ -76,7 +88,7 @@ class CompensationLaw:
         if isinstance(f, str):
             f = formula(f, (*self.variables, *self.model.parameters))
         ring = Ring(self.model.parameters)
-        point = ring.point(self.at)
+        point = ring.point(self.point)
         parts = []
         for term, weight in as_terms(self.model, f, ring):
             value = ring.evaluate(weight.num, point) / ring.evaluate(weight.den, point)
@@ -92,19 +104,20 @@ class CompensationLaw:
         >>> print(law.probability((m >= 1) & (d <= 2)))
         0.09435406786
         """
-        if isinstance(event, Boolean | bool):
-            return self.expect(sp.Piecewise((1, event), (0, True)))
+        relation = event_relation(event, self.variables)
+        if relation is not None:
+            return self.expect(sp.Piecewise((1, relation), (0, True)))
         if callable(event):
             raise ModelError("an event on an infinite lattice is a relation, not a function")
         return self[event]
 
-    def marginal(self, variable: Any, k: int) -> Enclosure:
-        """P(variable = k)."""
-        return self.probability(sp.Eq(self._variable(variable), k))
+    def marginal(self, variable: Any, k: Any = None) -> Enclosure:
+        """P(variable = k); `ModelError` without k, since the values are infinitely many."""
+        return self.probability(sp.Eq(*self._asked(variable, k)))
 
-    def tail(self, variable: Any, k: int) -> Enclosure:
-        """P(variable >= k)."""
-        return self.probability(self._variable(variable) >= k)
+    def tail(self, variable: Any, k: Any = None) -> Enclosure:
+        """P(variable >= k); `ModelError` without k, since the values are infinitely many."""
+        return self.probability(sp.Ge(*self._asked(variable, k)))
 
     def terms(self, count: int) -> tuple[ProductTerm, ...]:
         """The numbers alpha_i, beta_i, c_i, d_i of the first terms, exactly."""
@@ -141,7 +154,7 @@ class CompensationLaw:
         return f"${self.latex()}$"
 
     def __repr__(self) -> str:
-        at = ", ".join(f"{name} = {value}" for name, value in self.at.items())
+        at = ", ".join(f"{name} = {value}" for name, value in self.point.items())
         names = ", ".join(map(str, self.variables))
         return "\n".join(
             [
@@ -151,12 +164,11 @@ class CompensationLaw:
             ]
         )
 
-    def _variable(self, variable: Any) -> sp.Symbol:
-        for symbol in self.variables:
-            if symbol.name == str(variable):
-                return symbol
-        known = ", ".join(map(str, self.variables))
-        raise ModelError(f"{variable} is no state variable; known: {known}")
+    def _asked(self, variable: Any, k: Any) -> tuple[sp.Symbol, int]:
+        symbol = self.variables[variable_position(variable, self.variables)]
+        if k is None:
+            raise ModelError(f"{symbol} is unbounded: use marginal({symbol}, k), tail({symbol}, k)")
+        return symbol, integer_value(k)
 
     def _sum(self, parts: Sequence[Part]) -> Enclosure:
         ends = ratio_of_sums(parts, self.arrival, self.service, self.digits)
