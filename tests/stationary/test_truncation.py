@@ -296,3 +296,16 @@ def test_a_law_whose_sum_overflows_in_an_unstable_window():
     model = Model((n, k), Domain(), steps, time="discrete", ranges={k: (0, 2)})
     with pytest.raises(AccuracyError, match=r"in a window of \d+ states.*unstable"):
         truncated_law(model, {}, 1e-11)
+
+
+@pytest.mark.parametrize("p", [0, "1/2", 1])
+def test_the_mass_outside_is_proved_on_request(p):
+    point = {"lambda": 1, "mu": 1, "p": p}
+    law = truncated_law(sq.model(), point, certified=True)
+    assert law.outside.kind == "certified" and law.outside.value <= 1e-12
+    assert law.error.kind == "estimated"
+    # a much larger window tells the true mass outside, which is below the bound
+    smaller = truncated_law(sq.model(), point, 1e-4, certified=True)
+    high_m, high_d = smaller.states.max(axis=0)
+    beyond = law.probability(sp.Or(sq.m > int(high_m), sq.d > int(high_d)))
+    assert 0 < beyond <= smaller.outside.value <= 1e-4

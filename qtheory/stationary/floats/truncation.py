@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from math import ceil, floor, inf, log, prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from qtheory.drift.exponential_search import exponential_moment
 from qtheory.errors import ModelError, QTheoryError, UnstableError
 from qtheory.model.generator import FloatPolynomial, float_rates, window_rates
 from qtheory.model.lattice import Window, window
 from qtheory.model.model import Model
 from qtheory.stationary.floats.law import Error, NumericLaw
+from qtheory.stationary.floats.outside import certified_box, certified_outside
 from qtheory.stationary.floats.refinement import Solution
 from qtheory.stationary.floats.sparse import AccuracyError, solve_rates
 
@@ -85,6 +87,7 @@ def truncated_law(
     at: Mapping[Any, Any] | None = None,
     tolerance: float = 1e-12,
     states: int = STATES,
+    certified: bool = False,
 ) -> NumericLaw:
     """The stationary law of an infinite chain at a point, up to a total variation distance.
 
@@ -93,6 +96,8 @@ def truncated_law(
     `truncation` of the law. The estimates suppose that the mass goes on falling as it falls at the
     edge of the box, as it does where rates and guards no longer change; they are no proof, and
     where rates depend on the state of several variables they may miss a second mode far away.
+    With `certified`, an exponential Lyapunov function proves the bound on the mass `outside`, and
+    the box is made long enough for it; the distance stays an estimate.
 
     >>> from qtheory.systems import shorter_queue as sq
     >>> law = truncated_law(sq.model(), {"lambda": 1, "mu": 1, "p": "1/2"})
@@ -102,7 +107,8 @@ def truncated_law(
     Raises `UnstableError` at a point where the model's stability condition fails, and where the
     mass stays at the edge of every window of up to `states` states; `AccuracyError` where such a
     window is too small for the tolerance; `DomainError`, `ReducibleError` and `ModelError` as
-    `qtheory.stationary.floats.sparse.sparse_law` does.
+    `qtheory.stationary.floats.sparse.sparse_law` does. With `certified` also `StabilityError`
+    where no Lyapunov function is found.
     """
     if not 0 < tolerance < 1:
         raise ModelError(f"the tolerance must lie between 0 and 1, got {tolerance}")
@@ -122,7 +128,18 @@ def truncated_law(
         except AccuracyError as error:
             where = f"in a window of {size} states ({_text(model, bounds) or 'all'})"
             raise AccuracyError(f"{where}: {error}; or the chain is unstable") from None
-    error = Error(found.distance + found.law.error, "estimated")
+    outside = Error(found.outside, "estimated")
+    if certified and directions:
+        moment, infinite = exponential_moment(model, values), [(d.axis, d.sign) for d in directions]
+        longer = certified_box(moment, bounds, infinite, tolerance)
+        size = prod(high - low + 1 for low, high in longer)
+        if size > states:
+            raise _too_large(model, found, size, states)
+        if longer != bounds:
+            bounds = longer
+            found = _truncation(model, rates, directions, bounds, found)
+        outside = certified_outside(moment, bounds, infinite)
+    distance = Error(found.distance + found.law.error, "estimated")
     return NumericLaw(
         found.window.coordinates,
         found.law.probabilities,
@@ -130,9 +147,9 @@ def truncated_law(
         found.law.residual,
         model.state,
         values,
-        None if found.law.response is None else error,
+        None if found.law.response is None else distance,
         _text(model, bounds) if directions else None,
-        Error(found.outside, "estimated") if directions else None,
+        outside if directions else None,
     )
 
 
