@@ -21,13 +21,15 @@ from qtheory.arithmetic import values_by_name
 from qtheory.balls import Enclosure
 from qtheory.check import FORMAT, digest
 from qtheory.check.enclosure import claim
+from qtheory.drift.certificate import Mean
 from qtheory.drift.chain import Chain, State, chain_at
 from qtheory.drift.exponential import ExponentialMoment, largest_exit_rate
 from qtheory.drift.exponential_search import exponential_moment
 from qtheory.drift.pieces import Piece, pieces, window_values
 from qtheory.drift.window import Poisson, PrecisionError, Solution, level_window
 from qtheory.errors import DomainError
-from qtheory.formulas import text_of
+from qtheory.formulas import relation, text_of
+from qtheory.inequality import Proved
 from qtheory.model import Interval, Model
 from qtheory.text import text_name
 
@@ -68,6 +70,25 @@ class Enclosed:
     def claim(self) -> str:
         """The statement that is proved."""
         return str(self.certificate["claim"])
+
+    @property
+    def proved(self) -> dict[str, Proved]:
+        """The two ends as verdicts, ``at least`` and ``at most``, for theorem files."""
+        domain = self.model.domain.where(
+            *(
+                relation(symbol, "==", sp.Rational(*self.at[symbol.name].as_integer_ratio()))
+                for symbol in self.model.domain.symbols
+            )
+        )
+        ends = {"at least": (">=", self.value.lower), "at most": ("<=", self.value.upper)}
+        return {
+            word: Proved(
+                relation(Mean(self.function), sign, sp.Rational(*end.as_integer_ratio())),
+                domain,
+                lambda: self.certificate,
+            )
+            for word, (sign, end) in ends.items()
+        }
 
     def __str__(self) -> str:
         return f"E[{text_of(self.function)}] = {self.value}"

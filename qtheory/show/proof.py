@@ -40,6 +40,15 @@ from qtheory.text import symbol_name
 
 TERMS_OF_A_FACTOR = 40
 
+ENCLOSURE = (
+    r"With $l$ the weighted level of a state, the certificate gives $V = v\,\beta^{l}$ with "
+    r"$\beta^{l} + QV \le c$ at every state, hence $\mathbb{E}[\beta^{l}] \le c$, and $h$ of "
+    r"finite support with $f + Qh$ constant up to rounding in a window, and at most "
+    r"$\delta\beta^{l}$ away from that constant outside. Since $\mathbb{E}[Qh] = 0$, the mean of "
+    r"$f$ lies in the interval. All this is decided in rational numbers at finitely many states."
+)
+"""Why a certified interval holds (see `qtheory.check.enclosure`)."""
+
 Certificate = Mapping[str, Any]
 
 
@@ -99,6 +108,9 @@ def _counterexample(claim: Relational, witness: Mapping[sp.Symbol, Any]) -> str:
 
 def _proved(claim: Relational, certificate: Certificate) -> Iterator[str]:
     """The paragraphs of a proof."""
+    if certificate.get("kind") == "enclosure":
+        yield ENCLOSURE
+        return
     roots = certificate.get("roots", [])
     names = [*certificate["parameters"], *(root["name"] for root in roots)]
     ring = Ring(sp.Symbol(symbol_name(name), real=True) for name in names)

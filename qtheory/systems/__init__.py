@@ -7,7 +7,7 @@ from importlib import import_module
 from qtheory.errors import DomainError
 from qtheory.systems.formula import Formula, System
 
-NAMES = ("shorter-queue", "dedicated-streams")
+NAMES = ("shorter-queue", "dedicated-streams", "strategic-queues")
 
 
 def system(name: str) -> System:

@@ -82,7 +82,7 @@ def _words(text: str) -> str:
 
 def _summary(outcomes: Sequence[Outcome]) -> str:
     rows = [
-        f"{_id(outcome)} & {outcome.verdict} & {'yes' if outcome.as_declared else 'no'} \\\\"
+        f"{_id(outcome)} & {_verdict(outcome)} & {'yes' if outcome.as_declared else 'no'} \\\\"
         for outcome in outcomes
     ]
     return "\n".join(
@@ -96,6 +96,11 @@ def _summary(outcomes: Sequence[Outcome]) -> str:
     )
 
 
+def _verdict(outcome: Outcome) -> str:
+    cited = outcome.verdict == "proved" and outcome.given
+    return f"{outcome.verdict}, given what is cited" if cited else outcome.verdict
+
+
 def _id(outcome: Outcome) -> str:
     return escape(outcome.id)
 
@@ -105,6 +110,9 @@ def _theorem(outcome: Outcome) -> str:
     source = outcome.theorem.source if outcome.theorem is not None else ""
     head = f"{_id(outcome)}{'; ' + escape(source) if source else ''}"
     lines = [f"\\begin{{{kind}}}[{head}]", statement_latex(outcome.statement)]
+    if outcome.given:
+        cited = "; ".join(statement_latex(text) for text in outcome.given)
+        lines.append(f"\\par Given, and not proved here: {cited}.\\par")
     lines += _claims(outcome)
     lines.append(f"\\end{{{kind}}}")
     if outcome.error:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from qtheory.inequality import Open, Supported
 from qtheory.theorems.run import Outcome
 
 STATEMENT_WIDTH = 64
@@ -24,12 +25,19 @@ def line(outcome: Outcome) -> str:
 
 
 def details(outcome: Outcome) -> list[str]:
-    """Why an outcome is not the declared one."""
-    if outcome.as_declared:
-        return []
-    lines = [f"     declared {outcome.expected}, found {outcome.verdict}"]
+    """What an outcome takes as given, what was seen, and why it is not the declared one."""
+    lines = [f"     given: {plain(cited)}" for cited in outcome.given]
     for label, verdict in outcome.claims.items():
-        if verdict.verdict != outcome.expected:
+        name = f"{plain(label)}: " if label else ""
+        if isinstance(verdict, Supported):
+            lines.append(f"     seen: {name}{verdict.evidence}")
+        if isinstance(verdict, Open) and outcome.expected == "open":
+            lines += [f"     tried: {name}{text}" for text in verdict.tried]
+    if outcome.as_declared:
+        return lines
+    lines += [f"     declared {outcome.expected}, found {outcome.verdict}"]
+    for label, verdict in outcome.claims.items():
+        if verdict.verdict not in (outcome.expected, "supported"):
             lines.append(f"     {label + ': ' if label else ''}{verdict}")
     return lines
 
@@ -39,7 +47,11 @@ def summary(outcomes: Sequence[Outcome]) -> str:
     counts = dict.fromkeys(("proved", "refuted", "supported", "open", "error"), 0)
     for outcome in outcomes:
         counts[outcome.verdict] += 1
-    shown = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+    cited = sum(outcome.verdict == "proved" and bool(outcome.given) for outcome in outcomes)
+    words = {word: word for word in counts}
+    if cited:
+        words["proved"] += f" ({cited} given what they cite)"
+    shown = ", ".join(f"{count} {words[word]}" for word, count in counts.items() if count)
     declared = sum(outcome.as_declared for outcome in outcomes)
     seconds = sum(outcome.seconds for outcome in outcomes)
     return (
@@ -59,10 +71,19 @@ def as_json(outcomes: Iterable[Outcome]) -> dict[str, Any]:
                 "expected": outcome.expected,
                 "seconds": round(outcome.seconds, 6),
                 "claims": [
-                    {"label": label, "verdict": verdict.verdict, "claim": str(verdict.claim)}
+                    {
+                        "label": label,
+                        "verdict": verdict.verdict,
+                        "claim": str(verdict.claim),
+                        **(
+                            {"evidence": verdict.evidence} if isinstance(verdict, Supported) else {}
+                        ),
+                        **({"tried": list(verdict.tried)} if isinstance(verdict, Open) else {}),
+                    }
                     for label, verdict in outcome.claims.items()
                 ],
                 "certificate": outcome.certificate,
+                **({"given": list(outcome.given)} if outcome.given else {}),
                 **({"error": outcome.error} if outcome.error else {}),
             }
             for outcome in outcomes

@@ -35,6 +35,11 @@ class Outcome:
         return self.verdict == self.expected
 
     @property
+    def given(self) -> tuple[str, ...]:
+        """What is cited and not proved by the claims."""
+        return self.theorem.given if self.theorem is not None else ()
+
+    @property
     def certificate(self) -> dict[str, Any] | None:
         """The evidence: of one claim, or of all claims together; None without any."""
         certified = [v for v in self.claims.values() if isinstance(v, (Proved, Refuted))]
@@ -42,7 +47,8 @@ class Outcome:
             return None
         if len(certified) == 1:
             return dict(certified[0].certificate)
-        return combined(self.statement, certified)
+        cited = f" (given: {'; '.join(self.given)})" if self.given else ""
+        return combined(self.statement + cited, certified)
 
 
 def run(theorem: Theorem | Unreadable) -> Outcome:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -28,6 +28,8 @@ class Theorem:
     expected: Word
     source: str
     decide: Callable[[], Any]
+    given: tuple[str, ...] = ()
+    """What the conclusion needs besides the claims and is only cited, such as a limit theorem."""
 
     def claims(self) -> dict[str, Verdict]:
         """Run the function: its verdicts by label (one verdict has an empty label)."""
@@ -45,13 +47,14 @@ class Theorem:
 
 
 def theorem(
-    id: str, *, expected: Word = "proved", source: str = ""
+    id: str, *, expected: Word = "proved", source: str = "", given: str | Sequence[str] = ()
 ) -> Callable[[Callable[[], Any]], Callable[[], Any]]:
     """Declare a function to be a theorem that `qtheory verify` runs.
 
     The function takes no arguments; its docstring is the statement, and it returns a verdict or
     a mapping of labels to verdicts. The theorem is proved when all of them are, refuted when one
-    of them is. A refuted claim of a paper declares ``expected="refuted"``.
+    of them is. A refuted claim of a paper declares ``expected="refuted"``. Theorems of others that
+    the conclusion needs, and that no claim shows, are named in `given`; every report repeats them.
 
     >>> from qtheory import Domain, prove
     >>> @theorem("square")
@@ -66,13 +69,15 @@ def theorem(
     if expected not in WORDS:
         raise QTheoryError(f"theorem {id}: expected is one of {', '.join(WORDS)}, got {expected}")
 
+    cited = (given,) if isinstance(given, str) else tuple(given)
+
     def declare(function: Callable[[], Any]) -> Callable[[], Any]:
         text = inspect.getdoc(function)
         if not text:
             raise QTheoryError(f"theorem {id}: the function needs a docstring, its statement")
         statement, _, reasoning = text.partition("\n\n")
         function.theorem = Theorem(  # type: ignore[attr-defined]
-            id, " ".join(statement.split()), reasoning.strip(), expected, source, function
+            id, " ".join(statement.split()), reasoning.strip(), expected, source, function, cited
         )
         return function
 

@@ -9,7 +9,8 @@ from qtheory.check import check
 from qtheory.errors import QTheoryError
 from qtheory.inequality import Supported
 from qtheory.theorems import collect
-from qtheory.theorems.report import as_json, line, summary, write_certificates
+from qtheory.theorems.document import document
+from qtheory.theorems.report import as_json, details, line, summary, write_certificates
 
 GOOD = '''
 from qtheory import Domain, prove, theorem
@@ -127,6 +128,53 @@ def test_a_weaker_verdict_makes_the_theorem_weaker():
 
     outcome = run(mixed.theorem)
     assert (outcome.verdict, outcome.certificate) == ("supported", None)
+
+
+CITED = """
+from qtheory import Domain, Open, Supported, prove, theorem
+
+@theorem("G", source="a paper", given=("the law of large numbers", r"$u_t \\to 1/\\pi$"))
+def cited():
+    "Two steps and a limit."
+    claim = prove("x < 2", Domain("x <= 1"))
+    return {"one": claim, "two": claim}
+
+@theorem("H", expected="supported", given="Foster's theorem")
+def seen():
+    "A proof and an observation."
+    claim = prove("x < 2", Domain("x <= 1"))
+    return {"one": claim, "two": Supported(claim.claim, claim.domain, "seed 1, 3 runs")}
+
+@theorem("I", expected="open")
+def conjectured():
+    "A conjecture."
+    claim = prove("x < 2", Domain("x <= 1"))
+    return Open(claim.claim, claim.domain, ("a grid", "by hand"))
+"""
+
+
+def test_what_is_cited_is_repeated_by_every_report(tmp_path):
+    (tmp_path / "t.py").write_text(CITED)
+    cited, seen, conjectured = outcomes = verify(tmp_path)
+    assert [outcome.verdict for outcome in outcomes] == ["proved", "supported", "open"]
+    assert details(cited) == [
+        "     given: the law of large numbers",
+        "     given: u_t to 1/pi",
+    ]
+    assert details(seen) == ["     given: Foster's theorem", "     seen: two: seed 1, 3 runs"]
+    assert details(conjectured) == ["     tried: a grid", "     tried: by hand"]
+    assert summary(outcomes).startswith("3 theorems: 1 proved (1 given what they cite), 1 supp")
+    assert "given: the law of large numbers" in cited.certificate["statement"]
+    check(json.loads(json.dumps(cited.certificate)))
+    assert seen.certificate is None and conjectured.certificate is None
+    first, second, third = as_json(outcomes)["theorems"]
+    assert first["given"] == ["the law of large numbers", r"$u_t \to 1/\pi$"]
+    assert second["claims"][1]["evidence"] == "seed 1, 3 runs"
+    assert third["claims"][0]["tried"] == ["a grid", "by hand"]
+    text = document(outcomes)
+    assert r"G & proved, given what is cited & yes" in text
+    assert r"H & supported & yes" in text
+    assert r"Given, and not proved here: the law of large numbers; $u_t \to 1/\pi$." in text
 
 
 def test_bad_declarations(tmp_path):
