@@ -7,6 +7,7 @@ import pytest
 
 from qtheory.check import check
 from qtheory.theorems import collect
+from qtheory.theorems.document import document
 from qtheory.theorems.run import run
 
 THEOREMS = collect(Path(__file__).parent.parent / "proofs")
@@ -42,3 +43,11 @@ def test_the_claims_of_the_first_two_papers_are_there():
     ids = {theorem.id for theorem in THEOREMS}
     wanted = {*(f"C1.{k}" for k in range(1, 7)), *(f"C2.{k}" for k in range(1, 11))}
     assert all(any(id.startswith(name) for id in ids) for name in wanted)
+
+
+def test_a_certified_interval_is_printed_with_what_proves_it():
+    (theorem,) = (theorem for theorem in THEOREMS if theorem.id == "C1.2.imbalance")
+    text = document([run(theorem)])
+    assert r"$\beta^{l} + QV \le c$ at every state" in text
+    assert r"\mathbb{E}\left[d\right] \ge \frac{" in text
+    assert r"$\lambda = 1$, $\mu = 1$, $p = 0$" in text

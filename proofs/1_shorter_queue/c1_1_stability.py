@@ -1,8 +1,8 @@
 """Stability of the shorter queue under uniform attacks, and what attacks cannot change."""
 
-from sympy import Piecewise
+from sympy import Piecewise, Symbol
 
-from qtheory import bound_by, foster, prove, theorem
+from qtheory import Domain, bound_by, foster, prove, theorem
 from qtheory.systems.shorter_queue import (
     SOURCE,
     bernoulli_model,
@@ -49,3 +49,20 @@ def stability_under_targeted_attacks():
     K = 2 / (2 * mu - lam) + 1 / (mu - p * lam)
     squares = 2 * m**2 + 2 * m * absolute + delta**2
     return bound_by(chain, 2 * m + absolute, K * squares / 2, K * (lam + 2 * mu) / 2).proved
+
+
+@theorem("C1.1.necessary", source=SOURCE)
+def there_is_no_stationary_law_at_higher_load():
+    r"""The conditions are necessary: a stationary law needs $\lambda < 2\mu$, and under targeted
+    attacks also $p\lambda < \mu$.
+
+    In a stationary law the flows between $n$ and $n + 1$ jobs are equal; added up over $n$ they
+    give $\lambda = \mu B$, with $B < 2$ the mean number of busy servers, since the empty system
+    has a positive probability. Under targeted attacks server 1 gets jobs at rate $p\lambda$ at
+    least in every state, so $p\lambda <= \mu P$ with $P < 1$ the probability that it is busy.
+    """
+    busy, first = Symbol("B", nonnegative=True), Symbol("P", nonnegative=True)
+    return {
+        "both servers": prove(lam < 2 * mu, Domain(lam <= mu * busy, busy < 2)),
+        "server 1": prove(p * lam < mu, Domain(p * lam <= mu * first, first < 1)),
+    }

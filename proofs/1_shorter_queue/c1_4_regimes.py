@@ -6,7 +6,7 @@ that cb = Jbar'(r), and s for phat, so that ca = G(s).
 
 from sympy import Eq, symbols
 
-from qtheory import increasing, prove, theorem
+from qtheory import prove, theorem
 from qtheory.systems.shorter_queue import (
     SOURCE,
     G,
@@ -16,9 +16,6 @@ from qtheory.systems.shorter_queue import (
     ca,
     cb,
     dJbar,
-    domain,
-    p,
-    p_hat,
     rates,
 )
 
@@ -98,31 +95,7 @@ def regime_of_mixed_attack():
     }
 
 
-@theorem("C1.4.exhaustive", source=SOURCE)
-def the_regimes_cover_all_costs():
-    r"""For all positive costs $c_a$, $c_b$ one of the four regimes applies.
-
-    If $c_a >= G(1)$ it is I. Otherwise $c_a = G(s)$ for one $s < 1$, since $G$ increases from 0
-    to $G(1)$. If $c_b >= \bar J'(1)$ it is II. If $c_b <= \bar J'(0)$ then $c_b <= \bar
-    J'(s)$, and it
-    is IV. Otherwise $c_b = \bar J'(r)$ for one $0 < r < 1$, since $\bar J'$ is increasing:
-    either
-    $G(r) >= c_a$, which is III, or $G(r) < G(s)$, so $r < s$ and $c_b < \bar J'(s)$, which is
-    IV.
-    """
-    between = rates.over(r, s).where(r < s, s <= 1)
-    return {
-        "$G$ is increasing": prove(increasing(G(), p), domain),
-        r"$\bar J'$ is increasing": prove(increasing(dJbar(), p), domain),
-        "$G(r) < G(s)$ for $r < s$": prove(G(r) < G(s), between),
-        r"$\bar J'(r) < \bar J'(s)$ for $r < s$": prove(dJbar(r) < dJbar(s), between),
-        r"$G(\hat p) = c_a$": prove(
-            Eq(G(p_hat), ca, evaluate=False), rates.over(ca).where(ca <= G(1))
-        ),
-    }
-
-
-@theorem("C1.4.exclusive", source=SOURCE)
+@theorem("C1.4.IV.pure", source=SOURCE)
 def no_pure_equilibrium_in_the_mixed_regime():
     r"""In regime IV, with $c_a < G(1)$, $c_b < \bar J'(1)$ and not III, no pure equilibrium
     exists.

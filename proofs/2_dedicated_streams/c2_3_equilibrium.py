@@ -38,8 +38,8 @@ def equilibrium_joining_probability():
 
     The utility $U(q)$ of joining decreases in the fraction $q$ that joins (customers avoid the
     crowd), so there is one equilibrium: nobody joins if $U(0) <= 0$, all join if $U(1) >= 0$,
-    and
-    otherwise $U(q_e) = 0$.
+    and otherwise $U(q_e) = 0$. On the boundaries between the cases the formulas agree: $q_e$ is
+    the interior formula, clipped to $[0, 1]$.
     """
     return {
         "$U$ decreases in $q$": prove(decreasing(utility, q), joining),
@@ -54,6 +54,18 @@ def equilibrium_joining_probability():
         ),
         "which is at least 0": prove(interior_q_e >= 0, some_join),
         "and at most 1": prove(interior_q_e <= 1, not_all_join),
+        "otherwise joining pays when nobody joins": prove(
+            utility.subs(q, 0) > 0, game.where(R * mu**2 > waits)
+        ),
+        "otherwise joining does not pay when all join": prove(
+            utility.subs(q, 1) < 0, game.where(R * mu * (mu - lam) < waits)
+        ),
+        "the formula is at most 0 where nobody joins": prove(
+            interior_q_e <= 0, game.where(R * mu**2 <= waits)
+        ),
+        "and at least 1 where all join": prove(
+            interior_q_e >= 1, game.where(R * mu * (mu - lam) >= waits)
+        ),
     }
 
 
@@ -77,6 +89,12 @@ def socially_optimal_joining_probability():
         ),
         "all should join if the slope at 1 is positive": prove(
             slope.subs(q, 1) >= 0, game.where(R * (mu - lam) ** 2 >= waits)
+        ),
+        "the formula is at most 0 where nobody should join": prove(
+            interior_q_opt <= 0, game.where(R * mu**2 <= waits)
+        ),
+        "and at least 1 where all should join": prove(
+            interior_q_opt >= 1, game.where(R * (mu - lam) ** 2 >= waits)
         ),
     }
 

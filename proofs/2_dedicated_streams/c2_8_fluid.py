@@ -4,7 +4,7 @@ With e_k = s_k - s_k(oo), while s_1 < 1, e_1' = -lam e_1 - mu (e_1 - e_2) and
 e_k' = lam (e_(k-1) - e_k) - mu (e_k - e_(k+1)).
 """
 
-from sympy import Eq, expand, sqrt, symbols
+from sympy import Eq, Symbol, expand, sqrt, symbols
 
 from qtheory import prove, theorem
 from qtheory.systems.dedicated_streams import SOURCE, domain, fluid, lam, lam_s, mu
@@ -36,4 +36,21 @@ def fluid_dynamics_converge():
             Eq(total, lam + lam_s - mu, evaluate=False), domain.over(*s)
         ),
         "it falls strictly": prove(lam + lam_s - mu < 0, domain),
+    }
+
+
+@theorem("C2.8.point", source=SOURCE)
+def fixed_point_of_the_fluid_dynamics():
+    r"""The tails of the limit law, $s_k = (\lambda + \lambda_s)\mu^{-1}(\lambda/\mu)^{k-1}$, are
+    a fixed point of the fluid dynamics, and no level is full there; by C2.8 it is the only one.
+
+    At the levels beyond the first, $x > 0$ stands for $s_{k-1}$.
+    """
+    first, ratio, x = (lam + lam_s) / mu, lam / mu, Symbol("x", positive=True)
+    levels = fluid([first, first * ratio])
+    beyond = lam * (x - ratio * x) - mu * (ratio * x - ratio**2 * x)
+    return {
+        "$s_1' = 0$": prove(Eq(levels[0], 0, evaluate=False), domain),
+        "$s_k' = 0$ for $k >= 2$": prove(Eq(beyond, 0, evaluate=False), domain.over(x)),
+        "$s_1 < 1$": prove(first < 1, domain),
     }

@@ -21,6 +21,7 @@ from qtheory.arithmetic import values_by_name
 from qtheory.balls import Enclosure
 from qtheory.check import FORMAT, digest
 from qtheory.check.enclosure import claim
+from qtheory.domain import Domain
 from qtheory.drift.certificate import Mean
 from qtheory.drift.chain import Chain, State, chain_at
 from qtheory.drift.exponential import ExponentialMoment, largest_exit_rate
@@ -74,12 +75,8 @@ class Enclosed:
     @property
     def proved(self) -> dict[str, Proved]:
         """The two ends as verdicts, ``at least`` and ``at most``, for theorem files."""
-        domain = self.model.domain.where(
-            *(
-                relation(symbol, "==", sp.Rational(*self.at[symbol.name].as_integer_ratio()))
-                for symbol in self.model.domain.symbols
-            )
-        )
+        place = {s: self.at[s.name].as_integer_ratio() for s in self.model.domain.symbols}
+        domain = Domain(*(relation(s, "==", sp.Rational(*value)) for s, value in place.items()))
         ends = {"at least": (">=", self.value.lower), "at most": ("<=", self.value.upper)}
         return {
             word: Proved(
