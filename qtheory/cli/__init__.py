@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from qtheory.cli.games import add_game_commands
 from qtheory.cli.learning import add_learning_commands
 from qtheory.cli.means import add_drift_commands
 from qtheory.cli.output import write
@@ -89,6 +90,7 @@ def _parser() -> argparse.ArgumentParser:
 
     add_drift_commands(commands)
     add_stationary_command(commands)
+    add_game_commands(commands)
     add_learning_commands(commands)
 
     check = commands.add_parser("check", help="check certificates, independently of the prover")

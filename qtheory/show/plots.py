@@ -1,4 +1,4 @@
-"""Figures: state graphs, formulas against a parameter, and the regimes of the attack game.
+"""Figures: state graphs, formulas against a parameter, stationary laws.
 
 Every function draws into the axes it is given, or into new ones, and returns the axes. Colours
 are those of Okabe and Ito, which colour-blind readers can tell apart; lines also differ in style.
@@ -14,21 +14,24 @@ from typing import Any
 import sympy as sp
 
 from qtheory.arithmetic import exact
-from qtheory.errors import DomainError, QTheoryError
+from qtheory.errors import DomainError, ModelError, QTheoryError
 from qtheory.show.latex import latex, symbol_latex
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 STYLES = ("-", "--", "-.", ":")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 
-def _axes(axes: Any) -> Any:
+def _axes(axes: Any, columns: int = 1) -> Any:
+    """The axes, or new ones; several side by side for more than one column."""
     if axes is not None:
         return axes
     try:
         import matplotlib.pyplot as plt
     except ModuleNotFoundError:
         raise QTheoryError("figures need matplotlib: pip install 'qtheory[plots]'") from None
-    return plt.subplots(figsize=(5.6, 3.8), layout="constrained")[1]
+    size = (5.6, 3.8) if columns == 1 else (4.4 * columns, 3.6)
+    return plt.subplots(1, columns, figsize=size, layout="constrained")[1]
 
 
 def plot_graph(graph: Any, axes: Any = None, rates: bool = True) -> Any:
@@ -92,40 +95,56 @@ def plot_formulas(
     return axes
 
 
-def plot_attack_regimes(lam: Any, mu: Any = 1, axes: Any = None) -> Any:
-    """The four regimes of the game on the bound, over the costs of attacking and of defending."""
-    from qtheory.balls import evaluate
-    from qtheory.systems.shorter_queue import G, dJbar, rates
+def plot_marginals(
+    law: Any,
+    at: Mapping[Any, Any] | None = None,
+    variables: Sequence[Any] | None = None,
+    values: int = 12,
+    axes: Any = None,
+) -> Any:
+    """P(variable = k) against k for state variables of a stationary law, by default all of them.
 
+    At most so many `values` of each variable are shown, the lowest of them. A law with parameters
+    needs a point `at`. Raises `DomainError` for a point without a law and for a law without state
+    variables.
+    """
+    wanted = law.variables if variables is None else variables
+    if not wanted:
+        raise DomainError("this law has no state variables to draw")
+    if at is not None and hasattr(law, "evaluate"):
+        law.evaluate(1, at)  # refuses points at which the formulas are no law
+    lines = [(variable, _marginal(law, variable, at, values)) for variable in wanted]
     axes = _axes(axes)
-    point = rates.require({"lam": lam, "mu": mu})
-
-    def value(expression: sp.Expr) -> float:
-        return float(evaluate(expression, point))
-
-    fractions = [sp.Rational(k, 40) for k in range(41)]
-    curve = [(value(G(r)), value(dJbar(r))) for r in fractions]
-    (_, least), (most, greatest) = curve[0], curve[-1]
-    right, top = 1.5 * most, 1.4 * greatest
-    xs, ys = zip(*curve, strict=True)
-    axes.axvline(most, color=COLOURS[1], linestyle="--")
-    axes.plot([0, most], [greatest] * 2, color=COLOURS[2], linestyle="-.")
-    axes.plot(xs, ys, color=COLOURS[0])
-    names = {
-        "I\nno attack": ((most + right) / 2, top / 2),
-        "II\nundefended attack": (most / 2, (greatest + top) / 2),
-        "III\ndefended attack": (most / 4, (least + 3 * greatest) / 4),
-        "IV\nmixed": (0.7 * most, least / 2),
-    }
-    for name, place in names.items():
-        axes.text(*place, name, ha="center", va="center", fontsize=8)
-    axes.set_xlim(0, right)
-    axes.set_ylim(0, top)
-    axes.set_xlabel("$c_a$: cost per unit time of attacking every job")
-    axes.set_ylabel("$c_b$: cost per unit time of defending every job")
-    axes.set_title(rf"$\lambda = {latex(sp.nsimplify(lam))},\ \mu = {latex(sp.nsimplify(mu))}$")
+    for (variable, line), colour, style, marker in zip(
+        lines, cycle(COLOURS), cycle(STYLES), cycle(MARKERS), strict=False
+    ):
+        look = {"color": colour, "linestyle": style, "marker": marker, "linewidth": 1}
+        label = f"$P({symbol_latex(str(variable))} = k)$"
+        axes.plot(list(line), list(line.values()), label=label, markersize=4.5, **look)
+    axes.set_xlabel("$k$")
+    axes.set_ylabel("probability")
+    axes.set_ylim(bottom=0)
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.legend(frameon=False)
     _tidy(axes)
     return axes
+
+
+def _marginal(law: Any, variable: Any, at: Any, count: int) -> dict[int, float]:
+    """The probabilities of the lowest values of a variable."""
+    from qtheory.balls import evaluate
+
+    try:
+        found = law.marginal(variable)
+    except ModelError:
+        found = None  # of a variable without bounds
+    if not isinstance(found, dict):
+        own = {symbol.name: symbol for symbol in law.variables}
+        symbol = own.get(str(variable))
+        low = 1 if symbol is not None and symbol.is_positive else 0
+        found = {k: law.marginal(variable, k) for k in range(low, low + count)}
+    shown = dict(list(found.items())[:count])
+    return {k: float(evaluate(p, at) if isinstance(p, sp.Expr) else p) for k, p in shown.items()}
 
 
 def _tidy(axes: Any) -> None:
