@@ -9,7 +9,7 @@ import sympy as sp
 from qtheory.cli import main
 from qtheory.formulas import formula
 from qtheory.inequality import prove
-from qtheory.systems import joining_gaps
+from qtheory.systems.dedicated_streams import gaps as joining_gaps
 from qtheory.systems.shorter_queue import JB, G, dJbar, rates
 
 GAME = ("lam=2/5", "lam_s=3/10", "mu=1", "R=13/8", "C=1")
@@ -238,7 +238,7 @@ def test_simulated_gaps_have_intervals(capsys):
 
 
 def _game():
-    from qtheory.systems.joining_game import joining_game
+    from qtheory.systems.dedicated_streams.joining_game import joining_game
 
     return joining_game("2/5", "3/10", 1, "13/8", 1)
 

@@ -8,8 +8,6 @@ from sympy import Derivative, Eq, Function, Rational, Symbol, symbols
 from qtheory import Domain, bound_by, identities, prove, theorem
 from qtheory.formulas import relation
 from qtheory.inequality import Open
-from qtheory.systems.cost_shape import convexity
-from qtheory.systems.exact_cost import full_slope
 from qtheory.systems.shorter_queue import (
     JB,
     SOURCE,
@@ -26,6 +24,8 @@ from qtheory.systems.shorter_queue import (
     p,
     rates,
 )
+from qtheory.systems.shorter_queue.cost_shape import convexity
+from qtheory.systems.shorter_queue.exact_cost import full_slope
 
 cost = 2 * m + d
 longer, longer_1 = symbols("l l_1", nonnegative=True)
@@ -128,7 +128,8 @@ def slope_at_full_attack():
     "C1.3.exact",
     source=SOURCE,
     given=r"$J''(p) >= k$ on $0 <= p <= 1$ for the number $k$ in each claim: certified power "
-    "series of qtheory.systems.cost_shape.convexity, in ball arithmetic, not in the certificate",
+    "series of qtheory.systems.shorter_queue.cost_shape.convexity, in ball arithmetic, not in "
+    "the certificate",
 )
 def attacking_some_jobs_is_never_best_on_the_cost():
     r"""At $\lambda/\mu = 1/10, 1/4, 1/2$ and 1 the cost $J$ itself is strictly convex: attacking

@@ -7,7 +7,8 @@ in the rates and the costs.
 from sympy import Eq, symbols
 
 from qtheory import prove, theorem
-from qtheory.systems.attack_game import (
+from qtheory.systems.shorter_queue import JB, SOURCE, Jbar, a, b, ca, cb, dJbar, p_hat, rates
+from qtheory.systems.shorter_queue.attack_game import (
     costs,
     mixed_boundary,
     peaceful,
@@ -17,7 +18,6 @@ from qtheory.systems.attack_game import (
     undefended,
     undefended_slope,
 )
-from qtheory.systems.shorter_queue import JB, SOURCE, Jbar, a, b, ca, cb, dJbar, p_hat, rates
 
 theta, more = symbols("theta theta_1", nonnegative=True)
 mixed = costs.where(ca <= undefended, cb <= mixed_boundary)

@@ -3,9 +3,9 @@
 from sympy import Rational, Symbol
 
 from qtheory import Domain, prove, theorem
-from qtheory.systems.exact_attack import equilibrium
-from qtheory.systems.exact_cost import cost, full_slope, slope
 from qtheory.systems.shorter_queue import JB, SOURCE, rates
+from qtheory.systems.shorter_queue.exact_attack import equilibrium
+from qtheory.systems.shorter_queue.exact_cost import cost, full_slope, slope
 
 RATES = Rational(1, 2), 1
 place = rates.where("lam == 1/2", "mu == 1")
@@ -30,7 +30,7 @@ def known(**values):
     given=(
         r"$J$ is strictly convex at $\lambda/\mu = 1/2$ (C1.3.exact)",
         r"the intervals of $J_0 = J(0)$, $J_p = J(p)$, $s_p = J'(p)$ in the conditions: certified "
-        "power series of qtheory.systems.exact_cost, not in the certificate",
+        "power series of qtheory.systems.shorter_queue.exact_cost, not in the certificate",
     ),
 )
 def regimes_of_the_game_on_the_cost():

@@ -3,8 +3,8 @@
 from sympy import diff
 
 from qtheory import decreasing, increasing, prove, theorem
-from qtheory.systems.attack_game import costs, mixed_boundary, theta_mixed, undefended
 from qtheory.systems.shorter_queue import SOURCE, G, ca, cb, dJbar, domain, lam, p, p_hat, rates
+from qtheory.systems.shorter_queue.attack_game import costs, mixed_boundary, theta_mixed, undefended
 
 
 @theorem("C1.5.III", source=SOURCE)

@@ -11,8 +11,6 @@ from sympy import Abs, Rational, Symbol
 
 from qtheory import Domain, Model, Transition, foster, prove, theorem
 from qtheory.drift import enclose
-from qtheory.systems.attack_comparisons import against_bernoulli, targeted_against_bernoulli
-from qtheory.systems.attack_game import costs, mixed_boundary, risks, undefended
 from qtheory.systems.shorter_queue import (
     JB,
     SOURCE,
@@ -30,6 +28,8 @@ from qtheory.systems.shorter_queue import (
     x1,
     x2,
 )
+from qtheory.systems.shorter_queue.attack_game import costs, mixed_boundary, risks, undefended
+from qtheory.systems.shorter_queue.comparisons import against_bernoulli, targeted_against_bernoulli
 
 mixed = costs.where(ca < undefended, cb < mixed_boundary)
 claimed = "higher for lam < mu (regime IV)"

@@ -10,15 +10,15 @@ from sympy import Eq, Rational, Symbol
 from qtheory import prove, theorem
 from qtheory.formulas import relation
 from qtheory.systems.dedicated_streams import SOURCE, domain, lam, lam_s, mean_queue, mu
-from qtheory.systems.finite_joining import finite_equilibrium
-from qtheory.systems.joining_game import equilibrium, joining_game
-from qtheory.systems.occupancy_bounds import enclose_shortest
+from qtheory.systems.dedicated_streams.finite_joining import finite_equilibrium
+from qtheory.systems.dedicated_streams.joining_game import equilibrium, joining_game
+from qtheory.systems.dedicated_streams.occupancy_bounds import enclose_shortest
 
 RATES = Rational(2, 5), Rational(3, 10), 1
 ENCLOSED = (
     r"the interval of each $E_N[M]$ in the conditions: drift comparison with a quadratic function "
-    "plus one of finite support, in rational numbers (qtheory.systems.occupancy_bounds), not in "
-    "the certificate"
+    "plus one of finite support, in rational numbers "
+    "(qtheory.systems.dedicated_streams.occupancy_bounds), not in the certificate"
 )
 MEANS = {
     1: "2.3333333333",
@@ -153,8 +153,8 @@ def gaps_of_the_equilibrium_of_the_limit():
     "C2.10.equilibria",
     source=SOURCE,
     given=r"the interval of each $q_e(N)$ in the conditions: certified $E_N[M]$ and the monotone "
-    "$U_N$ (C2.9.equilibrium), in rational numbers (qtheory.systems.finite_joining), not in the "
-    "certificate",
+    "$U_N$ (C2.9.equilibrium), in rational numbers "
+    "(qtheory.systems.dedicated_streams.finite_joining), not in the certificate",
 )
 def equilibria_approach_the_limit_from_below():
     r"""With the same parameters $q_e(N)$ increases for $N = 1, ..., 5$, and stays below $q_e =

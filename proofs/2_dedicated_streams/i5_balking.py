@@ -4,7 +4,7 @@ from sympy import KroneckerDelta
 
 from qtheory import bound_by, identities, theorem
 from qtheory.systems.dedicated_streams import SOURCE, lam, lam_s, mu
-from qtheory.systems.smart_balking import model
+from qtheory.systems.dedicated_streams.smart_balking import model
 
 
 @theorem("I5.balking", source=SOURCE)

@@ -13,17 +13,16 @@ from qtheory.cli.game_points import (
     game_parameters,
     joining_at,
     read_values,
-    reporting,
     row_data,
     value_data,
     value_text,
     whole_point,
 )
-from qtheory.cli.output import write
+from qtheory.cli.output import reporting, write
 from qtheory.errors import DomainError
 
 if TYPE_CHECKING:
-    from qtheory.systems.joining_game import JoiningGame
+    from qtheory.systems.dedicated_streams.joining_game import JoiningGame
 
 DIGITS = 15
 EXACT_DIGITS = 8
@@ -31,8 +30,6 @@ CERTIFIED = 12
 """Up to so many queues a certified equilibrium is tried."""
 WIDTHS = (Fraction(1, 10**4), Fraction(1, 10**3), Fraction(1, 10**2))
 """Of the bracket of the equilibrium of N queues, tried in this order."""
-OUTSIDE = 1e-6
-"""The mass that the window of an estimated law leaves out."""
 
 
 def add_equilibrium_command(commands: Any) -> None:
@@ -78,7 +75,7 @@ Answer = tuple[dict[str, Any], list[str]]
 
 
 def _on_bound(values: Mapping[str, Fraction], digits: int) -> Answer:
-    from qtheory.systems.attack_game import equilibrium
+    from qtheory.systems.shorter_queue.attack_game import equilibrium
 
     found = equilibrium(*whole_point(values, "shorter-queue"))
     parts = {"theta": found.theta, "b": found.b, "p": found.p, "risk": found.risk}
@@ -98,7 +95,7 @@ def _on_bound(values: Mapping[str, Fraction], digits: int) -> Answer:
 
 
 def _on_exact_cost(values: Mapping[str, Fraction], digits: int) -> Answer:
-    from qtheory.systems.exact_attack import equilibrium
+    from qtheory.systems.shorter_queue.exact_attack import equilibrium
 
     lam, mu, ca, cb = whole_point(values, "shorter-queue")
     found = equilibrium(lam, mu, ca, cb, digits)
@@ -118,8 +115,12 @@ def _on_exact_cost(values: Mapping[str, Fraction], digits: int) -> Answer:
 
 
 def _joining(values: Mapping[str, Fraction], digits: int, N: int | None) -> Answer:
-    from qtheory.systems.joining_game import equilibrium, optimum, price_of_anarchy
-    from qtheory.systems.joining_regimes import CASES
+    from qtheory.systems.dedicated_streams.joining_game import (
+        equilibrium,
+        optimum,
+        price_of_anarchy,
+    )
+    from qtheory.systems.dedicated_streams.joining_regimes import CASES
 
     game = joining_at(values)
     q_e, best, welfare = equilibrium(game), optimum(game), price_of_anarchy(game)
@@ -154,8 +155,8 @@ def _joining(values: Mapping[str, Fraction], digits: int, N: int | None) -> Answ
 
 def _finite(game: JoiningGame, N: int) -> Answer:
     """The equilibrium of N queues, and what a customer gains there by leaving q_e of the limit."""
-    from qtheory.systems.joining_game import equilibrium
-    from qtheory.systems.joining_gaps import gap_table
+    from qtheory.systems.dedicated_streams.gaps import gap_table
+    from qtheory.systems.dedicated_streams.joining_game import equilibrium
 
     q_e = equilibrium(game)
     with reporting() as progress:
@@ -177,7 +178,10 @@ def _equilibrium_of(
 ) -> tuple[str, Any]:
     """The equilibrium of N queues: a certified bracket, else a float, else None for too many."""
     from qtheory.drift.window import PrecisionError
-    from qtheory.systems.finite_joining import finite_equilibrium
+    from qtheory.systems.dedicated_streams.finite_joining import (
+        estimated_equilibrium,
+        finite_equilibrium,
+    )
 
     for width in WIDTHS if N <= CERTIFIED else ():
         if progress:
@@ -187,33 +191,9 @@ def _equilibrium_of(
         except PrecisionError:
             continue
     try:
-        return "estimated", _estimated(game, N, progress)
+        return "estimated", estimated_equilibrium(game, N, progress)
     except PrecisionError:
         return "out of reach", None
-
-
-def _estimated(game: JoiningGame, N: int, progress: Callable[[str], None] | None) -> float:
-    """Where U_N changes its sign, from laws in floating point; U_N decreases."""
-    from scipy.optimize import brentq
-
-    from qtheory.arithmetic import exact
-    from qtheory.systems.joining_game import equilibrium, utility_at
-    from qtheory.systems.occupancy import occupancy_law
-
-    most = exact(equilibrium(game).upper)
-
-    def utility(q: float) -> float:
-        if progress:
-            progress(f"U_{N}({q:.6g})")
-        fraction = min(Fraction(q).limit_denominator(10**9), most)
-        law = occupancy_law(N, game.lam, game.lam_s, game.mu, fraction, OUTSIDE)
-        lost = game.C * game.lam_s / (game.mu * (game.mu - game.lam * fraction))
-        return float(utility_at(game, fraction)) - float(lost) * law.mean_shortest
-
-    if utility(0.0) <= 0:
-        return 0.0
-    end = float(most)
-    return end if utility(end) >= 0 else float(brentq(utility, 0.0, end, xtol=1e-6))
 
 
 def _exactly(low: Any, high: Any, digits: int) -> dict[str, Any]:

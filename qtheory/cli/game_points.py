@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from qtheory.errors import DomainError, ExpressionError
 
 if TYPE_CHECKING:
-    from qtheory.systems.joining_game import JoiningGame
-    from qtheory.systems.joining_gaps import GapRow
+    from qtheory.systems.dedicated_streams.gaps import GapRow
+    from qtheory.systems.dedicated_streams.joining_game import JoiningGame
 
 SYSTEMS = {
     "shorter-queue": ("lambda", "mu", "c_a", "c_b"),
     "dedicated-streams": ("lambda", "lambda_s", "mu", "R", "C"),
 }
 """The systems with a game, and the parameters of the game."""
-
-WIDTH = 60
-"""Of the line with the progress."""
 
 
 def game_parameters(system: str) -> tuple[str, ...]:
@@ -64,25 +59,9 @@ def whole_point(values: Mapping[str, Fraction], system: str) -> list[Fraction]:
 
 def joining_at(values: Mapping[str, Fraction]) -> JoiningGame:
     """The joining game at a whole point."""
-    from qtheory.systems.joining_game import joining_game
+    from qtheory.systems.dedicated_streams.joining_game import joining_game
 
     return joining_game(*whole_point(values, "dedicated-streams"))
-
-
-@contextmanager
-def reporting() -> Iterator[Callable[[str], None] | None]:
-    """What shows the progress on one line of the terminal, None without one."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-
-    def show(text: str) -> None:
-        print(f"\r{text[:WIDTH]:<{WIDTH}}", end="", file=sys.stderr, flush=True)
-
-    try:
-        yield show
-    finally:
-        print(f"\r{'':<{WIDTH}}\r", end="", file=sys.stderr, flush=True)
 
 
 def value_text(value: Any) -> str:

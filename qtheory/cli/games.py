@@ -15,18 +15,17 @@ from qtheory.cli.game_points import (
     game_parameters,
     joining_at,
     read_values,
-    reporting,
     row_data,
     value_text,
 )
-from qtheory.cli.output import write
+from qtheory.cli.output import reporting, write
 from qtheory.errors import DomainError, ExpressionError, QTheoryError
 
 if TYPE_CHECKING:
     import sympy as sp
 
     from qtheory.games import Regimes
-    from qtheory.systems.joining_gaps import GapRow
+    from qtheory.systems.dedicated_streams.gaps import GapRow
 
 
 def add_game_commands(commands: Any) -> None:
@@ -88,10 +87,10 @@ def _regimes(options: argparse.Namespace) -> int:
 def _all_regimes(system: str, claims: bool = False) -> Regimes:
     """The regimes for all parameters; their claims take time and are for `verify` only."""
     if system == "shorter-queue":
-        from qtheory.systems import attack_game
+        from qtheory.systems.shorter_queue import attack_game
 
-        return attack_game.regimes() if claims else attack_game._CASES
-    from qtheory.systems import joining_regimes
+        return attack_game.regimes() if claims else attack_game.CASES
+    from qtheory.systems.dedicated_streams import joining_regimes
 
     return joining_regimes.regimes() if claims else joining_regimes.CASES
 
@@ -132,8 +131,7 @@ def _closed_forms(system: str, values: Mapping[str, Fraction]) -> Regimes:
 def _checked(system: str, values: Mapping[str, Fraction]) -> dict[sp.Symbol, Fraction]:
     """The values, which are the rates or a whole point, in their domain."""
     if system == "shorter-queue":
-        from qtheory.systems import attack_game
-        from qtheory.systems.shorter_queue import rates
+        from qtheory.systems.shorter_queue import attack_game, rates
 
         if len({"c_a", "c_b"} & set(values)) == 1:
             raise DomainError("needs both ca and cb, or neither")
@@ -202,8 +200,8 @@ def _gap(options: argparse.Namespace) -> int:
     if options.system != "dedicated-streams":
         raise DomainError(f"no gap of {options.system}; known: dedicated-streams")
     from qtheory.arithmetic import exact
-    from qtheory.systems.joining_game import equilibrium, utility_at
-    from qtheory.systems.joining_gaps import gap_table
+    from qtheory.systems.dedicated_streams.gaps import gap_table
+    from qtheory.systems.dedicated_streams.joining_game import equilibrium, utility_at
 
     queues = _numbers(options.N)
     game = joining_at(read_values(options.at, game_parameters(options.system)))

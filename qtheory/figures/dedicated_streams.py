@@ -17,8 +17,8 @@ from qtheory.balls import Enclosure
 from qtheory.errors import DomainError
 from qtheory.model.simulation.result import Estimate
 from qtheory.show.latex import latex, symbol_latex
-from qtheory.show.plots import COLOURS, STYLES, _axes, _tidy
-from qtheory.systems.joining_game import (
+from qtheory.show.plots import COLOURS, STYLES, new_axes, tidy
+from qtheory.systems.dedicated_streams.joining_game import (
     JoiningGame,
     equilibrium,
     joining_game,
@@ -28,9 +28,9 @@ from qtheory.systems.joining_game import (
 from qtheory.text import symbol_name
 
 if TYPE_CHECKING:
-    from qtheory.systems.fluid import Trajectory
-    from qtheory.systems.joining_gaps import GapRow, Value
-    from qtheory.systems.occupancy import OccupancyLaw
+    from qtheory.systems.dedicated_streams.fluid_path import Trajectory
+    from qtheory.systems.dedicated_streams.gaps import GapRow, Value
+    from qtheory.systems.dedicated_streams.occupancy import OccupancyLaw
 
 BLUE, RED, GREEN, PINK, *_ = COLOURS
 
@@ -117,7 +117,7 @@ def _draw(
     low, high = map(exact, between)
     values = [low + (high - low) * Fraction(k, points) for k in range(points + 1)]
     games = [_game({**fixed, own: value}) for value in values]
-    axes = _axes(axes)
+    axes = new_axes(axes)
     for (label, curve), colour, style in zip(curves.items(), COLOURS, STYLES, strict=False):
         ys = [math.nan if game is None else float(curve(game)) for game in games]
         axes.plot(list(map(float, values)), ys, color=colour, linestyle=style, label=label)
@@ -125,7 +125,7 @@ def _draw(
     shown = (f"{symbol_latex(name)} = {latex(fixed[name])}" for name in UNITS if name != own)
     axes.set_title("$" + r",\ ".join(shown) + "$")
     axes.legend(frameon=False)
-    _tidy(axes)
+    tidy(axes)
     return axes
 
 
@@ -138,7 +138,7 @@ def _game(values: Mapping[str, Any]) -> JoiningGame | None:
 
 
 def plot_gap(rows: Sequence[GapRow], axes: Any = None) -> Any:
-    """The epsilon-Nash gap eps_N against N, of rows of `qtheory.systems.joining_gaps.gap_table`.
+    """The epsilon-Nash gap eps_N against N, of rows of `gap_table`.
 
     Certified, estimated and simulated values are told apart; bars are proved intervals, or those
     of the simulation.
@@ -154,11 +154,11 @@ def plot_gap(rows: Sequence[GapRow], axes: Any = None) -> Any:
 def plot_shortest(rows: Sequence[GapRow], axes: Any = None) -> Any:
     """E_N[M], the mean length of the shortest queue, against N, with its fitted decay.
 
-    The fit is that of `qtheory.systems.joining_gaps.fit_decay`, empirical; it needs four rows.
+    The fit is that of `fit_decay`, empirical; it needs four rows.
 
     Raises `DomainError` without rows.
     """
-    from qtheory.systems.joining_gaps import fit_decay
+    from qtheory.systems.dedicated_streams.gaps import fit_decay
 
     axes = _points(rows, lambda row: row.shortest, axes)
     axes.set_ylabel("$E_N[M]$: mean length of the shortest queue")
@@ -183,7 +183,7 @@ def plot_distance(
 
     Raises `DomainError` without rows.
     """
-    from qtheory.systems.joining_gaps import total_variation
+    from qtheory.systems.dedicated_streams.gaps import total_variation
 
     axes = _points(rows, lambda row: row.distance, axes, "Wasserstein, ")
     varied = [(law.N, total_variation(law)) for law in laws]
@@ -201,7 +201,7 @@ def _points(
     """The values of the rows by kind, on a logarithmic scale where all are positive."""
     if not rows:
         raise DomainError("a figure needs at least one row")
-    axes = _axes(axes)
+    axes = new_axes(axes)
     for kind, look in KINDS.items():
         chosen = [row for row in rows if row.kind == kind]
         if chosen:
@@ -220,7 +220,7 @@ def _points(
         axes.set_yscale("log")
     axes.set_xlabel("$N$: number of queues")
     axes.xaxis.get_major_locator().set_params(integer=True)
-    _tidy(axes)
+    tidy(axes)
     return axes
 
 
@@ -240,9 +240,9 @@ def plot_fluid(path: Trajectory, levels: int = 4, axes: Any = None) -> Any:
     (mu/lam)^(k/2) |s_k - s_k(oo)| falls at least at the rate (sqrt(mu) - sqrt(lam))^2 once s_1 < 1,
     which the dashed line shows. Time is in the unit of the rates; integrated numerically.
     """
-    from qtheory.systems.fluid import fixed_point
+    from qtheory.systems.dedicated_streams.fluid_path import fixed_point
 
-    pair = _axes(axes, columns=2)
+    pair = new_axes(axes, columns=2)
     left, right = pair
     dedicated, smart, service = path.rates
     shown = min(levels, path.tails.shape[1])
@@ -270,5 +270,5 @@ def plot_fluid(path: Trajectory, levels: int = 4, axes: Any = None) -> Any:
             axis.axvline(path.sliding_ends, color="0.6", linewidth=0.8, linestyle=":")
         axis.set_xlabel("time")
         axis.set_title(rf"$\lambda = {dedicated:g},\ \lambda_s = {smart:g},\ \mu = {service:g}$")
-        _tidy(axis)
+        tidy(axis)
     return pair

@@ -18,9 +18,9 @@ from qtheory.balls import evaluate
 from qtheory.errors import DomainError
 from qtheory.figures.regions import HATCH, bands, boundaries, contours, fill, grid
 from qtheory.show.latex import latex, symbol_latex
-from qtheory.show.plots import COLOURS, _axes, _tidy
-from qtheory.systems import attack_game as game
+from qtheory.show.plots import COLOURS, new_axes, tidy
 from qtheory.systems import shorter_queue as sq
+from qtheory.systems.shorter_queue import attack_game as game
 
 BLUE, RED, GREEN, PINK, ORANGE, _SKY, BLACK = COLOURS
 LADDER = ((ORANGE, "--"), (PINK, "-."), (GREEN, ":"))
@@ -42,7 +42,7 @@ def plot_attack_regimes(
     """
     place = sq.rates.require({"lam": lam, "mu": mu})
     attack, defence = map(float, _costs(*point)) if point else (0.0, 0.0)
-    axes = _axes(axes)
+    axes = new_axes(axes)
     fractions = [Fraction(k, 40) for k in range(41)]
     added, slopes = (
         [float(evaluate(formula, {**place, sq.p: r})) for r in fractions]
@@ -64,16 +64,16 @@ def plot_exact_regimes(lam: Any, mu: Any = 1, axes: Any = None) -> Any:
 
     Names and fills are those of the exact cost, hatched where the two differ. The exact cost is
     interpolated from stationary laws in floating point: estimated, not certified
-    (`qtheory.systems.exact_attack` certifies a point).
+    (`qtheory.systems.shorter_queue.exact_attack` certifies a point).
 
     Raises `UnstableError` unless lam < 2 mu.
     """
     import numpy as np
 
-    from qtheory.systems.exact_attack_map import cost_curve, exact_regime_map
+    from qtheory.systems.shorter_queue.exact_map import cost_curve, exact_regime_map
 
     place = sq.rates.require({"lam": lam, "mu": mu})
-    axes = _axes(axes)
+    axes = new_axes(axes)
     arrival, service = map(float, place.values())
     curve = cost_curve(arrival / service)
     fractions = np.linspace(0, 1, 61)
@@ -111,7 +111,7 @@ def plot_regimes_by_rate(
     Raises `DomainError` unless mu, ratio and `most` are positive.
     """
     service, times, top = _positive(mu=mu, ratio=ratio, most=most)
-    axes = _axes(axes)
+    axes = new_axes(axes)
     xs, ys = grid(axes, 2 * float(service), float(top))
     attack = ys[:, None] * xs if per_job else ys[:, None] + 0 * xs
     values = xs, float(service), attack, float(times) * attack
@@ -134,7 +134,7 @@ def plot_regimes_by_rate(
     attacked = r"c \lambda" if per_job else "c"
     title = rf"$c_a = {attacked},\ c_b = {latex(defended)},\ \mu = {latex(_rational(service))}$"
     axes.set_title(title)
-    _tidy(axes)
+    tidy(axes)
     return axes
 
 
@@ -155,7 +155,7 @@ def plot_risk(
     Raises `UnstableError` or `DomainError` for rates or costs outside the domain.
     """
     rates, found = _equilibria(ca, cb, mu, per_job, between, points)
-    axes = _axes(axes)
+    axes = new_axes(axes)
     xs = [float(rate) for rate in rates]
     bernoulli = [float(evaluate(sq.JB, {"lam": rate, "mu": mu})) for rate in rates]
     risks = [float(e.risk.upper) for e in found]
@@ -184,7 +184,7 @@ def plot_defence(
     Costs and errors are those of `plot_risk`.
     """
     rates, found = _equilibria(ca, cb, mu, per_job, between, points)
-    axes = _axes(axes)
+    axes = new_axes(axes)
     xs, names = [float(rate) for rate in rates], [_name(e) for e in found]
     axes.plot(xs, [float(e.b.lower) for e in found], color=BLUE, label="$b$: defended fraction")
     attacked = [float(e.theta.lower) for e in found]
@@ -213,14 +213,14 @@ def plot_cost_bounds(
 
     Raises `DomainError` for another variable, and outside the domain.
     """
-    from qtheory.systems.exact_cost import cost
-    from qtheory.systems.robust_attack import cost_bounds
+    from qtheory.systems.shorter_queue.exact_cost import cost
+    from qtheory.systems.shorter_queue.robust_attack import cost_bounds
 
     name = symbol_latex(variable)
     if name not in ("p", r"\lambda"):
         raise DomainError(f"the cost is drawn against p or lam, got {variable}")
     places = [sq.domain.require({**at, variable: x}) for x in _points(between, points)]
-    axes = _axes(axes)
+    axes = new_axes(axes)
     own = sq.p if name == "p" else sq.lam
     xs = [float(place[own]) for place in places]
     scale = [1.0 if name == "p" else float(evaluate(sq.JB, place)) for place in places]
@@ -247,7 +247,7 @@ def plot_cost_bounds(
         axes.set_ylabel("cost / cost of Bernoulli routing")
     axes.set_title(_equations({s: v for s, v in places[0].items() if s != own}))
     axes.legend(frameon=False, fontsize=8)
-    _tidy(axes)
+    tidy(axes)
     return axes
 
 
@@ -256,13 +256,13 @@ def plot_exact_cost(lam: Any, mu: Any = 1, points: int = 20, axes: Any = None) -
 
     J and J' are certified to 6 digits at the points.
 
-    Raises as `qtheory.systems.exact_cost.taylor` does.
+    Raises as `qtheory.systems.shorter_queue.exact_cost.taylor` does.
     """
-    from qtheory.systems.exact_cost import taylor
+    from qtheory.systems.shorter_queue.exact_cost import taylor
 
     fractions = _points((0, 1), points)
     terms = [taylor(lam, mu, fraction, 1, 6) for fraction in fractions]
-    pair = _axes(axes, columns=2)
+    pair = new_axes(axes, columns=2)
     place = sq.rates.require({"lam": lam, "mu": mu})
     xs = [float(fraction) for fraction in fractions]
     names = (("$J$", r"$\bar{J}$"), ("$J'$", r"$\bar{J}\,'$"))
@@ -275,7 +275,7 @@ def plot_exact_cost(lam: Any, mu: Any = 1, points: int = 20, axes: Any = None) -
         side.set_xlabel(MISROUTED)
         side.set_title(_equations(place))
         side.legend(frameon=False)
-        _tidy(side)
+        tidy(side)
     pair[0].set_ylabel("cost per unit time")
     pair[1].set_ylabel("slope of the cost, per unit time")
     return pair
@@ -290,7 +290,7 @@ def _label_costs(axes: Any, place: Mapping[sp.Symbol, Fraction]) -> None:
     axes.set_xlabel("$c_a$: cost of attacking, per unit time")
     axes.set_ylabel("$c_b$: cost of defending, per unit time")
     axes.set_title(_equations(place))
-    _tidy(axes)
+    tidy(axes)
 
 
 def _equilibria(
@@ -325,7 +325,7 @@ def _label_play(axes: Any, ca: Any, cb: Any, mu: Any, per_job: bool) -> None:
     shown = [f"{name} = {latex(value)}" for name, value in costs.items()]
     axes.set_title("$" + r",\ ".join([*shown, rf"\mu = {latex(_rational(exact(mu)))}"]) + "$")
     axes.set_xlabel(ARRIVALS)
-    _tidy(axes)
+    tidy(axes)
 
 
 def _equations(values: Mapping[sp.Symbol, Fraction]) -> str:

@@ -22,7 +22,7 @@ STYLES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 
-def _axes(axes: Any, columns: int = 1) -> Any:
+def new_axes(axes: Any, columns: int = 1) -> Any:
     """The axes, or new ones; several side by side for more than one column."""
     if axes is not None:
         return axes
@@ -36,7 +36,7 @@ def _axes(axes: Any, columns: int = 1) -> Any:
 
 def plot_graph(graph: Any, axes: Any = None, rates: bool = True) -> Any:
     """A state graph of one or two state variables, each state at its coordinates."""
-    axes = _axes(axes)
+    axes = new_axes(axes)
     places = {state: (state[0], state[1] if len(state) > 1 else 0) for state in graph.nodes}
     if any(len(state) > 2 for state in graph.nodes):
         raise DomainError("a state graph is drawn in at most two state variables")
@@ -74,7 +74,7 @@ def plot_formulas(
 
     The ends of the range are left out when the formula's domain does not hold them.
     """
-    axes = _axes(axes)
+    axes = new_axes(axes)
     low, high = map(exact, between)
     grid = [low + (high - low) * Fraction(k, points) for k in range(points + 1)]
     given = {str(key): value for key, value in at.items()}
@@ -91,7 +91,7 @@ def plot_formulas(
         axes.plot([float(x) for x in grid], line, color=colour, linestyle=style, label=label)
     axes.set_xlabel(f"${symbol_latex(str(variable))}$")
     axes.legend(frameon=False)
-    _tidy(axes)
+    tidy(axes)
     return axes
 
 
@@ -114,7 +114,7 @@ def plot_marginals(
     if at is not None and hasattr(law, "evaluate"):
         law.evaluate(1, at)  # refuses points at which the formulas are no law
     lines = [(variable, _marginal(law, variable, at, values)) for variable in wanted]
-    axes = _axes(axes)
+    axes = new_axes(axes)
     for (variable, line), colour, style, marker in zip(
         lines, cycle(COLOURS), cycle(STYLES), cycle(MARKERS), strict=False
     ):
@@ -126,7 +126,7 @@ def plot_marginals(
     axes.set_ylim(bottom=0)
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.legend(frameon=False)
-    _tidy(axes)
+    tidy(axes)
     return axes
 
 
@@ -147,6 +147,6 @@ def _marginal(law: Any, variable: Any, at: Any, count: int) -> dict[int, float]:
     return {k: float(evaluate(p, at) if isinstance(p, sp.Expr) else p) for k, p in shown.items()}
 
 
-def _tidy(axes: Any) -> None:
+def tidy(axes: Any) -> None:
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)

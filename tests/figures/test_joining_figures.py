@@ -18,10 +18,10 @@ from qtheory.figures.dedicated_streams import (
     plot_welfare,
 )
 from qtheory.model.simulation.result import Estimate
-from qtheory.systems.fluid import trajectory
-from qtheory.systems.joining_game import joining_game
-from qtheory.systems.joining_gaps import GapRow, gap_table
-from qtheory.systems.occupancy import occupancy_law
+from qtheory.systems.dedicated_streams.fluid_path import trajectory
+from qtheory.systems.dedicated_streams.gaps import GapRow, gap_table
+from qtheory.systems.dedicated_streams.joining_game import joining_game
+from qtheory.systems.dedicated_streams.occupancy import occupancy_law
 
 AT = {"lam": "2/5", "lam_s": "3/10", "mu": 1, "R": "13/8", "C": 1}
 GAME = joining_game(*AT.values())

@@ -13,9 +13,9 @@ from qtheory.errors import DomainError, UnstableError
 from qtheory.games import equilibria, gap, reply_regimes, segment
 from qtheory.games.algebraic import algebraic
 from qtheory.inequality import Refuted
-from qtheory.systems import attack_comparisons as comparisons
-from qtheory.systems import attack_game as game
 from qtheory.systems import shorter_queue as sq
+from qtheory.systems.shorter_queue import attack_game as game
+from qtheory.systems.shorter_queue import comparisons
 
 
 def bound(lam, mu, p):

@@ -7,14 +7,14 @@ import pytest
 
 from qtheory.drift.window import PrecisionError
 from qtheory.errors import DomainError, UnstableError
-from qtheory.systems import attack_game
 from qtheory.systems import shorter_queue as sq
-from qtheory.systems.cost_shape import convexity
-from qtheory.systems.exact_attack import crossing, equilibrium, gain
-from qtheory.systems.exact_attack_map import compare_maps, cost_curve, exact_regime_map
-from qtheory.systems.exact_cost import cost, slope
-from qtheory.systems.robust_attack import cost_bounds, robust_regime
-from qtheory.systems.targeted_cost import increase_under_targeted_attack
+from qtheory.systems.shorter_queue import attack_game
+from qtheory.systems.shorter_queue.cost_shape import convexity
+from qtheory.systems.shorter_queue.exact_attack import crossing, equilibrium, gain
+from qtheory.systems.shorter_queue.exact_cost import cost, slope
+from qtheory.systems.shorter_queue.exact_map import compare_maps, cost_curve, exact_regime_map
+from qtheory.systems.shorter_queue.robust_attack import cost_bounds, robust_regime
+from qtheory.systems.shorter_queue.targeted_cost import increase_under_targeted_attack
 
 LAM = F(1, 2)
 POINTS = {

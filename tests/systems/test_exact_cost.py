@@ -12,11 +12,11 @@ from qtheory.arithmetic import exact
 from qtheory.drift import enclose
 from qtheory.drift.window import PrecisionError
 from qtheory.errors import DomainError, UnstableError
-from qtheory.systems import cost_shape, exact_cost
 from qtheory.systems import shorter_queue as sq
-from qtheory.systems.cost_shape import convexity, increasing
-from qtheory.systems.exact_cost import cost, slope, taylor
-from qtheory.systems.geometric_drift import geometric_drift
+from qtheory.systems.shorter_queue import cost_shape, exact_cost
+from qtheory.systems.shorter_queue.cost_shape import convexity, increasing
+from qtheory.systems.shorter_queue.exact_cost import cost, slope, taylor
+from qtheory.systems.shorter_queue.geometric_drift import geometric_drift
 
 # lam = mu = 1: by drift certificates, see tests/drift/test_enclosure.py
 FIFTY = {

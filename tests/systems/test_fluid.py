@@ -12,8 +12,8 @@ from scipy.linalg import expm
 
 from qtheory.errors import DomainError, ModelError, UnstableError
 from qtheory.systems import dedicated_streams as ds
-from qtheory.systems.fluid import drift, fixed_point, trajectory
-from qtheory.systems.occupancy_simulation import _empty, _moved
+from qtheory.systems.dedicated_streams.fluid_path import drift, fixed_point, trajectory
+from qtheory.systems.dedicated_streams.occupancy_simulation import _empty, _moved
 
 LAM, LAM_S, MU = 0.4, 0.3, 1.0
 RATES = ("2/5", "3/10", 1)

@@ -14,12 +14,13 @@ from qtheory.balls import Enclosure, evaluate
 from qtheory.errors import DomainError, ModelError, UnstableError
 from qtheory.games.algebraic import algebraic
 from qtheory.systems import dedicated_streams as ds
-from qtheory.systems.finite_joining import (
+from qtheory.systems.dedicated_streams.finite_joining import (
     finite_equilibrium,
     finite_optimum,
     finite_price_of_anarchy,
 )
-from qtheory.systems.joining_game import (
+from qtheory.systems.dedicated_streams.gaps import fit_decay, gap_table, total_variation
+from qtheory.systems.dedicated_streams.joining_game import (
     equilibrium,
     finite_play,
     joining_game,
@@ -28,8 +29,7 @@ from qtheory.systems.joining_game import (
     utility_at,
     welfare_at,
 )
-from qtheory.systems.joining_gaps import fit_decay, gap_table, total_variation
-from qtheory.systems.occupancy import occupancy_law
+from qtheory.systems.dedicated_streams.occupancy import occupancy_law
 
 PUBLISHED = {  # arXiv 2012.14955's system at lam 0.4, lam_s 0.3, mu 1: E_N[X], E_N[M]
     1: (7 / 3, 7 / 3),

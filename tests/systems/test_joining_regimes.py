@@ -13,13 +13,13 @@ from qtheory.games import joining_regimes as equilibria_of
 from qtheory.games import reply_regimes
 from qtheory.games.algebraic import algebraic
 from qtheory.systems import dedicated_streams as ds
-from qtheory.systems.joining_game import (
+from qtheory.systems.dedicated_streams.joining_game import (
     equilibrium,
     joining_game,
     optimum,
     price_of_anarchy,
 )
-from qtheory.systems.joining_regimes import CASES, regimes
+from qtheory.systems.dedicated_streams.joining_regimes import CASES, regimes
 
 parts = st.integers(1, 20)
 games = st.builds(

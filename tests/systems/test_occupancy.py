@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qtheory.errors import DomainError, ModelError, UnstableError
-from qtheory.systems.occupancy import occupancy_law
-from qtheory.systems.occupancy_window import (
+from qtheory.systems.dedicated_streams.occupancy import occupancy_law
+from qtheory.systems.dedicated_streams.occupancy_window import (
     Rates,
     after,
     moves,

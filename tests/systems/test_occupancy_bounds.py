@@ -11,9 +11,9 @@ from qtheory.drift import enclose
 from qtheory.drift.window import PrecisionError
 from qtheory.errors import DomainError, ModelError, UnstableError
 from qtheory.systems import dedicated_streams as ds
-from qtheory.systems.occupancy import occupancy_law
-from qtheory.systems.occupancy_bounds import UPPER, _Side, enclose_shortest
-from qtheory.systems.occupancy_window import Rates, window_of
+from qtheory.systems.dedicated_streams.occupancy import occupancy_law
+from qtheory.systems.dedicated_streams.occupancy_bounds import UPPER, _Side, enclose_shortest
+from qtheory.systems.dedicated_streams.occupancy_window import Rates, window_of
 
 POINT = ("2/5", "3/10", 1)
 

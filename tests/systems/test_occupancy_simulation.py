@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from qtheory.errors import ModelError, UnstableError
-from qtheory.systems.occupancy import occupancy_law
-from qtheory.systems.occupancy_simulation import (
+from qtheory.systems.dedicated_streams.occupancy import occupancy_law
+from qtheory.systems.dedicated_streams.occupancy_simulation import (
     _bands,
     _empty,
     _Paths,

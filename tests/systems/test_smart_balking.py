@@ -8,7 +8,7 @@ import sympy as sp
 from qtheory import state_graph
 from qtheory.errors import DomainError, ModelError, UnstableError
 from qtheory.systems import dedicated_streams as ds
-from qtheory.systems.smart_balking import balking_means, longest_joined, model
+from qtheory.systems.dedicated_streams.smart_balking import balking_means, longest_joined, model
 
 AT = {"lam": "2/5", "lam_s": "3/10", "mu": 1}
 

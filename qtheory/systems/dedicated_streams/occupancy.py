@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from qtheory.errors import DomainError
-from qtheory.systems.occupancy_chain import grow
-from qtheory.systems.occupancy_window import Rates, rates_at
+from qtheory.systems.dedicated_streams.occupancy_chain import grow
+from qtheory.systems.dedicated_streams.occupancy_window import Rates, rates_at
 
 if TYPE_CHECKING:
     import numpy as np

@@ -2,7 +2,7 @@ r"""The shape of the exact cost J(p) of the shorter queue: increasing for all ra
 
 That J increases is a theorem (`increasing`). Convexity is proved rate by rate (`convexity`):
 intervals of p around centres c, each no longer than the power series of
-`qtheory.systems.exact_cost` allows, cover [0, 1]; on each, J'' is positive in ball arithmetic. With
+`exact_cost` allows, cover [0, 1]; on each, J'' is positive in ball arithmetic. With
 X = lam H_f(0, 1), Y = 1 + lam H_1(0, 1) and J = X / Y,
 
     Y J' = X' - J Y',    Y J'' = X'' - 2 J' Y' - J Y''.
@@ -25,9 +25,9 @@ from flint import arb, ctx
 
 from qtheory.arithmetic import exact, to_fmpq
 from qtheory.drift.window import PrecisionError
-from qtheory.systems.exact_cost import ATTEMPTS, Expansion, Series, balls, window_of
-from qtheory.systems.geometric_drift import geometric_drift
 from qtheory.systems.shorter_queue import rates
+from qtheory.systems.shorter_queue.exact_cost import ATTEMPTS, Expansion, Series, balls, window_of
+from qtheory.systems.shorter_queue.geometric_drift import geometric_drift
 
 ORDER = 8
 """Coefficients computed at each centre."""

@@ -2,7 +2,7 @@
 
 Pictures in floating point, estimated and not certified: for each arrival rate J is interpolated at
 Chebyshev points in p, from stationary laws of `qtheory.stationary.truncated_law`. Points within
-rounding of a boundary may fall on either side; `qtheory.systems.exact_attack` certifies a point.
+rounding of a boundary may fall on either side; `exact_attack` certifies a point.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from qtheory.errors import DomainError
-from qtheory.systems.attack_game import regime_map
-from qtheory.systems.geometric_drift import uniform
 from qtheory.systems.shorter_queue import d, m
+from qtheory.systems.shorter_queue.attack_game import regime_map
+from qtheory.systems.shorter_queue.geometric_drift import uniform
 
 if TYPE_CHECKING:
     import numpy as np
@@ -74,7 +74,7 @@ def cost_curve(load: float) -> CostCurve:
 def exact_regime_map(lam: Any, mu: Any, ca: Any, cb: Any) -> Any:
     """The number 1 to 4 of the regime on the exact cost, on arrays of floats that broadcast.
 
-    0 outside the domain, as `qtheory.systems.attack_game.regime_map` does for the bound. The time
+    0 outside the domain, as `attack_game.regime_map` does for the bound. The time
     goes with the number of different loads lam/mu, about a second each.
 
     >>> import numpy as np

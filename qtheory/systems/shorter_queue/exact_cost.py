@@ -4,7 +4,7 @@ Let tau be the first time in the empty state o, f the cost 2m + d or the constan
 mean under x of the integral of f up to tau; o is left to (0, 1) only, at rate lam. Then
 J = lam H_f(0, 1) / (1 + lam H_1(0, 1)), with f = 2m + d in the numerator, by the renewal-reward
 theorem. The rest is perturbation of Q_p = Q_c + s Q', s = p - c, with V, kappa and spread of
-`qtheory.systems.geometric_drift`, and its lemma.
+`qtheory.systems.shorter_queue.geometric_drift`, and its lemma.
 
 *Theorem.* H_f = sum of s^n A_n, where A_n(o) = 0 and, off o, Q_c A_0 = -f, Q_c A_n = -Q' A_(n-1);
 by the lemma |A_n| <= spread |A_(n-1)| in the norm sup |g|/V, so the series converges for |s| <
@@ -31,8 +31,13 @@ from qtheory.arithmetic import exact, to_fmpq
 from qtheory.balls import Enclosure, rational_value
 from qtheory.drift.window import Poisson, PrecisionError, level_window
 from qtheory.errors import DomainError
-from qtheory.systems.geometric_drift import WEIGHTS, GeometricDrift, chain, geometric_drift
 from qtheory.systems.shorter_queue import JB, domain, lam, mu
+from qtheory.systems.shorter_queue.geometric_drift import (
+    WEIGHTS,
+    GeometricDrift,
+    chain,
+    geometric_drift,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -207,7 +212,7 @@ slope of `shorter_queue.Jbar` there.
 def taylor(lam: Any, mu: Any, p: Any, order: int, digits: int = 15) -> tuple[Enclosure, ...]:
     """Certified Taylor coefficients J(p), J'(p), J''(p)/2, ... at a rational point.
 
-    The theorem is stated at the head of `qtheory.systems.exact_cost`. Derivatives at p = 0 and
+    The theorem is stated at the head of `exact_cost`. Derivatives at p = 0 and
     p = 1 are those from within. Each coefficient has so many proven significant digits, or lies
     within 10^-digits of zero.
 

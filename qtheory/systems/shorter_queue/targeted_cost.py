@@ -14,8 +14,8 @@ from qtheory.arithmetic import exact
 from qtheory.balls import Enclosure, rational_value
 from qtheory.drift import enclose
 from qtheory.errors import DomainError
-from qtheory.systems.exact_cost import cost
 from qtheory.systems.shorter_queue import JB, JB_targeted, m, targeted_domain, targeted_model
+from qtheory.systems.shorter_queue.exact_cost import cost
 
 
 @dataclass(frozen=True)

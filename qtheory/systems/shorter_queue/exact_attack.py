@@ -2,9 +2,9 @@ r"""The game of attacker and operator on the exact cost J of the shorter queue.
 
 The attacker chooses the fraction a of jobs to attack and maximises J(a (1 - b)) - ca a, the
 operator the fraction b to defend and minimises J(a (1 - b)) + cb b (Tang, Wen, Jin; arXiv
-1909.11199). J increases strictly (`qtheory.systems.cost_shape.increasing`). Where it is strictly
-convex, which `qtheory.systems.cost_shape.convexity` proves rate by rate, the attacker attacks all
-jobs or none and the equilibrium is that of `qtheory.systems.attack_game` with J for Jbar:
+1909.11199). J increases strictly (`cost_shape.increasing`). Where it is strictly
+convex, which `cost_shape.convexity` proves rate by rate, the attacker attacks all
+jobs or none and the equilibrium is that of `attack_game` with J for Jbar:
 
     I   no attack          ca > J(1) - J(0)
     II  undefended attack  ca < J(1) - J(0), cb >= J'(1)
@@ -26,9 +26,9 @@ from qtheory.arithmetic import exact
 from qtheory.balls import Enclosure
 from qtheory.drift.window import PrecisionError
 from qtheory.errors import DomainError
-from qtheory.systems.cost_shape import Convexity
-from qtheory.systems.exact_cost import cost, slope, taylor
 from qtheory.systems.shorter_queue import rates
+from qtheory.systems.shorter_queue.cost_shape import Convexity
+from qtheory.systems.shorter_queue.exact_cost import cost, slope, taylor
 
 REFINED = 3
 """How often the digits are doubled before a comparison counts as undecided."""
@@ -87,7 +87,7 @@ def equilibrium(
     """The equilibrium on the exact cost, at rational rates and positive rational costs.
 
     p* and phat are known to 10^-digits. With the proof `convex` for these rates (see
-    `qtheory.systems.cost_shape.convexity`) the whole statement is proved.
+    `qtheory.systems.shorter_queue.cost_shape.convexity`) the whole statement is proved.
 
     >>> print(equilibrium("1/2", 1, "1/5", 1))
     regime I (if J is convex): theta = 0, b = 0, risk = 0.55050103
@@ -211,7 +211,7 @@ def gain(lam: Any, mu: Any, p: Any, digits: int = 12) -> Enclosure:
     >>> print(gain(1, 1, 1, digits=10))
     0.57367924883
 
-    Raises as `qtheory.systems.exact_cost.cost` does.
+    Raises as `qtheory.systems.shorter_queue.exact_cost.cost` does.
     """
     attacked, free = (cost(lam, mu, q, digits + 2) for q in (p, 0))
     return Enclosure(attacked.lower - free.upper, attacked.upper - free.lower, digits + 1)

@@ -24,8 +24,8 @@ from qtheory.arithmetic import exact
 from qtheory.balls import Enclosure, decimal_digits, significant
 from qtheory.drift.window import PrecisionError
 from qtheory.errors import DomainError
-from qtheory.systems.occupancy_chain import Grown, Jumps, grow, jumps
-from qtheory.systems.occupancy_window import (
+from qtheory.systems.dedicated_streams.occupancy_chain import Grown, Jumps, grow, jumps
+from qtheory.systems.dedicated_streams.occupancy_window import (
     Rates,
     Window,
     moves,

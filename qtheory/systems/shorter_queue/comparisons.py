@@ -10,17 +10,6 @@ import sympy as sp
 from qtheory.formulas import relation
 from qtheory.inequality import Open, Proved, Refuted, prove
 from qtheory.inequality.monotone import increasing
-from qtheory.systems.attack_game import (
-    at_least,
-    at_most,
-    costs,
-    equal,
-    mixed_boundary,
-    r,
-    risks,
-    theta_mixed,
-    undefended,
-)
 from qtheory.systems.shorter_queue import (
     JB,
     JB_targeted,
@@ -34,6 +23,17 @@ from qtheory.systems.shorter_queue import (
     p,
     p_hat,
     rates,
+)
+from qtheory.systems.shorter_queue.attack_game import (
+    at_least,
+    at_most,
+    costs,
+    equal,
+    mixed_boundary,
+    r,
+    risks,
+    theta_mixed,
+    undefended,
 )
 
 _mixed = costs.where(at_most(ca, undefended), at_most(cb, mixed_boundary))

@@ -1,6 +1,6 @@
 """Equilibrium and optimum of the joining game in a system of N queues, in proved brackets.
 
-Both rest on the monotonicity of E_N[M] that `qtheory.systems.joining_game` shows, and on its
+Both rest on the monotonicity of E_N[M] that `joining_game` shows, and on its
 certified values at finitely many joining probabilities.
 """
 
@@ -16,16 +16,21 @@ from qtheory.arithmetic import exact
 from qtheory.balls import Enclosure
 from qtheory.drift.window import PrecisionError
 from qtheory.errors import DomainError
-from qtheory.systems.joining_game import (
+from qtheory.systems.dedicated_streams.joining_game import (
     WIDTH,
     FinitePlay,
     JoiningGame,
     equilibrium,
     finite_play,
+    utility_at,
 )
+from qtheory.systems.dedicated_streams.occupancy import occupancy_law
 
 EVALUATIONS = 400
 """The most joining probabilities at which a search certifies E_N[M]."""
+
+OUTSIDE = 1e-6
+"""The mass outside the windows of estimated laws."""
 
 ROOT_BITS = 64
 """Bits after the point of a square root that is rounded down."""
@@ -54,7 +59,7 @@ def finite_equilibrium(game: JoiningGame, N: int, width: Any = WIDTH) -> FiniteE
     U_N <= U, so q_e(N) <= q_e. A value of U_N at one q, with its error, therefore bounds the
     distance to the equilibrium; the next q is found by the secant rule.
 
-    >>> from qtheory.systems.joining_game import joining_game
+    >>> from qtheory.systems.dedicated_streams.joining_game import joining_game
     >>> print(finite_equilibrium(joining_game("2/5", "3/10", 1, "13/8", 1), 2).q)
     0.35833 +- 1e-4
     >>> print(finite_equilibrium(joining_game("2/5", "3/10", 1, "13/10", 1), 2).q)
@@ -87,6 +92,26 @@ def finite_equilibrium(game: JoiningGame, N: int, width: Any = WIDTH) -> FiniteE
             low, high = max(low, at_least), min(high, at_most)
             guess = _next(plays, low, high, grid)
     return FiniteEquilibrium(game, N, _interval(low, high, wanted), tuple(plays))
+
+
+def estimated_equilibrium(game: JoiningGame, N: int, progress: Progress = None) -> float:
+    """Where U_N changes its sign, from laws in floating point: for N beyond certified ones."""
+    from scipy.optimize import brentq
+
+    most = exact(equilibrium(game).upper)
+
+    def utility(q: float) -> float:
+        if progress:
+            progress(f"U_{N}({q:.6g})")
+        fraction = min(Fraction(q).limit_denominator(10**9), most)
+        law = occupancy_law(N, game.lam, game.lam_s, game.mu, fraction, OUTSIDE)
+        lost = game.C * game.lam_s / (game.mu * (game.mu - game.lam * fraction))
+        return float(utility_at(game, fraction)) - float(lost) * law.mean_shortest
+
+    if utility(0.0) <= 0:
+        return 0.0
+    end = float(most)
+    return end if utility(end) >= 0 else float(brentq(utility, 0.0, end, xtol=1e-6))
 
 
 def _without_dedicated(game: JoiningGame, N: int, wanted: Fraction) -> FiniteEquilibrium:
@@ -160,7 +185,7 @@ def finite_optimum(
     Intervals whose bound is below a proved value of S_N are left out; nothing is assumed of the
     shape of S_N. The tolerance is in units of R times a rate.
 
-    >>> from qtheory.systems.joining_game import joining_game
+    >>> from qtheory.systems.dedicated_streams.joining_game import joining_game
     >>> found = finite_optimum(joining_game("2/5", "3/10", 1, "13/4", 1), 2)
     >>> print(found.welfare)
     0.86 +- 1e-2
@@ -240,7 +265,7 @@ def finite_price_of_anarchy(
     With q_e(N) between l and h, S_N there is between R (lam l + lam_s) - C E_N[X](h) and
     R (lam h + lam_s) - C E_N[X](l).
 
-    >>> from qtheory.systems.joining_game import joining_game
+    >>> from qtheory.systems.dedicated_streams.joining_game import joining_game
     >>> print(finite_price_of_anarchy(joining_game("2/5", "3/10", 1, 3, 1), 3))
     1.33 +- 1e-1
 

@@ -18,9 +18,9 @@ from typing import Any
 from qtheory.arithmetic import exact
 from qtheory.drift import DriftCertificate, bounds
 from qtheory.errors import DomainError
-from qtheory.systems.exact_cost import cost, slope
-from qtheory.systems.geometric_drift import uniform
 from qtheory.systems.shorter_queue import d, domain, m, rates
+from qtheory.systems.shorter_queue.exact_cost import cost, slope
+from qtheory.systems.shorter_queue.geometric_drift import uniform
 
 Pair = tuple[Fraction, Fraction]
 
@@ -31,7 +31,7 @@ class RobustRegime:
 
     `gain` encloses J(1) - J(0), `phat` the fraction with J(phat) - J(0) = ca and `steepness` its
     slope J'(phat), where they were needed. Membership in a regime uses that J is strictly convex
-    (see `qtheory.systems.cost_shape`); `gain` and `phat` are proved without it.
+    (see `qtheory.systems.shorter_queue.cost_shape`); `gain` and `phat` are proved without it.
     """
 
     possible: tuple[str, ...]

@@ -114,7 +114,7 @@ def regimes() -> Regimes:
     }
     return Regimes(
         costs,
-        tuple(replace(regime, claims=claims[regime.name]()) for regime in _CASES.regimes),
+        tuple(replace(regime, claims=claims[regime.name]()) for regime in CASES.regimes),
     )
 
 
@@ -125,7 +125,7 @@ def _regime(name: str, theta: sp.Expr, left: sp.Expr, *conditions: sp.Rel) -> Re
 
 _ONE = sp.Integer(1)
 _SOME = at_most(ca, undefended)
-_CASES = Regimes(
+CASES = Regimes(
     costs,
     (
         _regime("I", 0, _ONE, at_least(ca, undefended)),
@@ -311,7 +311,7 @@ def equilibrium(lam: Any, mu: Any, ca: Any, cb: Any) -> Equilibrium:
         return _free_attacks(at, defence)
     if defence == 0:
         return _free_defence(at, attack)
-    found = _CASES.at({**at, _CA: attack, _CB: defence})
+    found = CASES.at({**at, _CA: attack, _CB: defence})
     first = next(iter(found.values()))
     theta, risk = segment(first["theta"]), segment(first["risk"])
     if "I" in found and len(found) > 1:

@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from qtheory.systems.occupancy_window import Rates, Window, after, moves, outflow, window_of
+from qtheory.systems.dedicated_streams.occupancy_window import (
+    Rates,
+    Window,
+    after,
+    moves,
+    outflow,
+    window_of,
+)
 
 if TYPE_CHECKING:
     import numpy as np

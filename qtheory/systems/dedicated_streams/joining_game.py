@@ -40,7 +40,7 @@ from qtheory.games.threshold import joining_equilibria
 from qtheory.games.welfare import Anarchy
 from qtheory.games.welfare import price_of_anarchy as compared
 from qtheory.systems.dedicated_streams import C, R, lam_s, mu, q, utility, welfare
-from qtheory.systems.occupancy_bounds import enclose_shortest
+from qtheory.systems.dedicated_streams.occupancy_bounds import enclose_shortest
 
 _lam = Symbol("lambda", nonnegative=True)
 
@@ -162,7 +162,7 @@ def finite_play(game: JoiningGame, N: int, fraction: Any, width: Any = WIDTH) ->
     """Certified values of N queues at a rational joining probability; U_N within `width`.
 
     Each is a monotone function of E_N[M], which is enclosed by drift comparison (see
-    `qtheory.systems.occupancy_bounds`); `width` is in units of R.
+    `qtheory.systems.dedicated_streams.occupancy_bounds`); `width` is in units of R.
 
     *Distance to the limit.* The flow from length k - 1 to k balances for every N:
     mu P(X >= k) = lam q P(X >= k - 1) + lam_s P(M >= k - 1), with M = 0 in the limit. So the tails

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qtheory.errors import ModelError
 from qtheory.model.simulation.result import Estimate
-from qtheory.systems.occupancy_window import Rates, rates_at
+from qtheory.systems.dedicated_streams.occupancy_window import Rates, rates_at
 
 if TYPE_CHECKING:
     import numpy as np

@@ -15,9 +15,14 @@ from qtheory.arithmetic import exact
 from qtheory.balls import Enclosure
 from qtheory.errors import DomainError
 from qtheory.model.simulation.result import Estimate
-from qtheory.systems.joining_game import JoiningGame, equilibrium, finite_play, utility_at
-from qtheory.systems.occupancy import OccupancyLaw, occupancy_law
-from qtheory.systems.occupancy_simulation import simulate_occupancy
+from qtheory.systems.dedicated_streams.joining_game import (
+    JoiningGame,
+    equilibrium,
+    finite_play,
+    utility_at,
+)
+from qtheory.systems.dedicated_streams.occupancy import OccupancyLaw, occupancy_law
+from qtheory.systems.dedicated_streams.occupancy_simulation import simulate_occupancy
 
 CERTIFIED, ESTIMATED = 6, 10
 """Up to this N a row is certified, and estimated from the law, by default."""
@@ -70,7 +75,7 @@ def gap_table(
 
     at an interior q_e, where U = 0, it is q_e C lam_s E_N[M]/(mu (mu - lam q_e)).
 
-    >>> from qtheory.systems.joining_game import joining_game
+    >>> from qtheory.systems.dedicated_streams.joining_game import joining_game
     >>> game = joining_game("2/5", "3/10", 1, "13/6", 1)
     >>> for row in gap_table(game, [1, 2, 3], certified=2):
     ...     print(row.kind, row)
