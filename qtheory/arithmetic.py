@@ -356,6 +356,15 @@ class Ring:
             raise DomainError(f"no value given for {', '.join(missing)}")
         return tuple(to_fmpq(values[name]) for name in self.names)
 
+    def lift(self, value: Ratio) -> Ratio:
+        """A fraction over a ring whose symbols are the first ones of this ring."""
+        more = (0,) * (len(self.names) - value.num.context().nvars())
+        num, den = (
+            self.context.from_dict({(*e, *more): c for e, c in poly.to_dict().items()})
+            for poly in (value.num, value.den)
+        )
+        return Ratio(num, den)
+
     def evaluate(self, value: fmpz_mpoly, point: Sequence[fmpq]) -> fmpq:
         """The exact value of a polynomial at a rational point."""
         return self.rational(value)(*point)

@@ -248,8 +248,8 @@ class BirthDeathLaw:
                 ),
                 self._number(0),
             )
-            total = total + ring.ratio(coefficient) * _lifted(moment, ring, len(further))
-        return _oriented(ring, total, _lifted(self._gap, ring, len(further)).num)
+            total = total + ring.ratio(coefficient) * ring.lift(moment)
+        return _oriented(ring, total, ring.lift(self._gap).num)
 
     def evaluate(self, f: Any, at: Mapping[Any, Any] | None = None, digits: int = 15) -> Enclosure:
         """The expectation of a polynomial at a rational point of the domain, with proven digits.
@@ -321,13 +321,3 @@ def _stirling(n: int, k: int) -> int:
     from sympy.functions.combinatorial.numbers import stirling
 
     return int(stirling(n, k))
-
-
-def _lifted(value: Ratio, ring: Ring, more: int) -> Ratio:
-    """The fraction in a ring with further symbols at the end."""
-    zeros = (0,) * more
-    num, den = (
-        ring.context.from_dict({(*e, *zeros): c for e, c in poly.to_dict().items()})
-        for poly in (value.num, value.den)
-    )
-    return Ratio(num, den)

@@ -188,7 +188,7 @@ def _of_rank_one(
     z = wide.symbol(wide.names[-1])
     matrix = [
         [
-            _lifted(a, wide) + z * (_lifted(b, wide) + z * _lifted(c, wide))
+            wide.lift(a) + z * (wide.lift(b) + z * wide.lift(c))
             for a, b, c in zip(*rows, strict=True)
         ]
         for rows in zip(up.tolist(), level.tolist(), down.tolist(), strict=True)
@@ -255,7 +255,7 @@ def _scalar_rate(ring: Ring, domain: Domain, up: Ratio, level: Ratio, down: Rati
         return -up / level
     wide = _with_unknown(ring)
     z = wide.symbol(wide.names[-1])
-    a, b, c = (_lifted(value, wide) for value in (up, level, down))
+    a, b, c = map(wide.lift, (up, level, down))
     return _root_inside(a + z * (b + z * c), ring, domain)
 
 
@@ -288,14 +288,6 @@ def _is_inside(value: sp.Expr, domain: Domain) -> bool:
 
 def _with_unknown(ring: Ring) -> Ring:
     return Ring((*ring.symbols, sp.Dummy("z")))
-
-
-def _lifted(value: Ratio, wide: Ring) -> Ratio:
-    num, den = (
-        wide.context.from_dict({(*exponents, 0): c for exponents, c in part.to_dict().items()})
-        for part in (value.num, value.den)
-    )
-    return Ratio(num, den)
 
 
 def _boundary_weights(ring: Ring, rates: np.ndarray) -> np.ndarray:
