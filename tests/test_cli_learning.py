@@ -97,7 +97,7 @@ def test_growth_is_exact(capsys):
     assert data["chain"] == [{"queues": [1, 2], "ratio": "2/3"}]
     assert (data["stable"], data["nash"]) == (False, None)
     out = run(capsys, "growth", *example)[1]
-    assert out.splitlines()[0] == "growth of the ages: 1/3, 1/3"
+    assert out.splitlines()[0] == "growth of the ages: 1/3, 1/3; queues count from 1"
     # reference value with three queues, of which two grow together
     rates = ("--lam", "3/5,2/5,1/5", "--mu", "1/2,1/4,1/10")
     three = data_of(
@@ -119,7 +119,8 @@ def test_a_stated_deviation_gains_what_is_stated(capsys):
     profile = [tuple(map(Fraction, first["strategy"])), (1, 0)]
     assert growth(["2/3"] * 2, [1, "1/2"], profile).rates[0] == 0
     out = run(capsys, "growth", *example, "--profile", "1,0;1,0", "--nash")[1]
-    assert "no equilibrium: a queue gains 1/4\n  queue 1: (1/3, 2/3) gives 0, gains 1/4" in out
+    assert "no equilibrium, gap 1/4; queues count from 1\n" in out
+    assert "  queue 1: (1/3, 2/3) gives r = 0, gains 1/4\n" in out
     uniform = ("--lam", "1,1", "--mu", "1,1", "--profile", "1/2,1/2;1/2,1/2", "--nash")
     assert "an equilibrium" in run(capsys, "growth", *uniform)[1]
 
@@ -304,6 +305,8 @@ SIMULATE = ("simulate", "strategic-queues", *RATES)
     [
         ((*SIMULATE, "--learner", "exp4"), "unknown learner exp4; known: exp3, exp3=RATE, exp3p"),
         ((*SIMULATE, "--learner", "ucb1=2"), "unknown learner ucb1=2; known"),
+        ((*SIMULATE, "--learner", ""), "unknown learner without a name; known"),
+        ((*SIMULATE, "--learner", "age-greedy;exp3"), "age-greedy is a central rule"),
         ((*SIMULATE, "--learner", "exp3=2"), "the rate of Exp3 must lie in (0, 1], got 2"),
         ((*SIMULATE, "--learner", "exp3=fast"), "fast"),
         ((*SIMULATE, "--learner", "exp3p=0"), "0 < delta < 1"),
@@ -325,7 +328,7 @@ SIMULATE = ("simulate", "strategic-queues", *RATES)
         (("simulate", "strategic-queues", "--lam", "", "--mu", "1"), "malformed"),
         (
             ("simulate", "strategic-queues", "--lam", "1", "--mu", "1/2", "--learner", "schedule"),
-            "unstable: the 1 largest arrival rates",
+            "unstable: needs L_k < M_k",
         ),
         (("simulate", "shorter-queue", "--lam", "1"), "--lam is an option of strategic-queues"),
         (("simulate", "shorter-queue", "--model", "dual"), "--model is an option of strategic"),

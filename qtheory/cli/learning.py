@@ -15,7 +15,6 @@ from qtheory.cli.simulate import add_simulate_command
 
 if TYPE_CHECKING:
     from qtheory.learning.feasibility import Feasibility
-    from qtheory.learning.patient import Growth
     from qtheory.learning.patient_gap import PatientGap
     from qtheory.learning.schedule import Schedule
 
@@ -28,7 +27,9 @@ def add_learning_commands(commands: Any) -> None:
     add_simulate_command(commands)
 
     feasible = commands.add_parser(
-        "feasible", help="whether queues can be stabilised: centrally, and without regret"
+        "feasible",
+        help="whether queues can be stabilised: centrally, and without regret",
+        description="Exact criteria. Queues and servers count from 1, as given.",
     )
     feasible.add_argument("--lam", required=True, help=LAM)
     feasible.add_argument("--mu", required=True, help=MU)
@@ -36,7 +37,11 @@ def add_learning_commands(commands: Any) -> None:
     feasible.add_argument("--json", metavar="FILE", help="write as JSON (- to print)")
     feasible.set_defaults(run=_feasible)
 
-    growth = commands.add_parser("growth", help="exact growth rates of queues that never change")
+    growth = commands.add_parser(
+        "growth",
+        help="exact growth rates of queues that never change",
+        description="Exact growth rates. Queues and servers count from 1, as given.",
+    )
     growth.add_argument("--lam", required=True, help=LAM)
     growth.add_argument("--mu", required=True, help=MU)
     growth.add_argument(
@@ -84,7 +89,7 @@ def _feasible(options: argparse.Namespace) -> int:
         eta = f", eta = {condition['eta']}" if condition["eta"] else ""
         print(f"  {factor} {verdict}{eta}; slacks {', '.join(condition['slacks'])}")
     if made is not None:
-        print(_schedule_text(made))
+        print(made)
     return 0
 
 
@@ -111,17 +116,6 @@ def _schedule_data(made: Schedule) -> dict[str, Any]:
     }
 
 
-def _schedule_text(made: Schedule) -> str:
-    lines = [f"schedule: each queue is served with probability >= lambda + {made.margin}"]
-    queues = zip(made.lam, made.clearing, made.mean_sizes, strict=True)
-    for i, (rate, cleared, size) in enumerate(queues, 1):
-        lines.append(f"  queue {i}: lambda = {rate}, served with {cleared}, E[Q] = {size}")
-    for weight, row in zip(made.weights, made.assignments, strict=True):
-        places = ", ".join(str(j + 1) if j >= 0 else "none" for j in row)
-        lines.append(f"  with probability {weight} to the servers {places}")
-    return "\n".join(lines)
-
-
 def _growth(options: argparse.Namespace) -> int:
     from qtheory.learning.patient import growth, profile_from_text
     from qtheory.learning.patient_gap import patient_gap
@@ -145,26 +139,10 @@ def _growth(options: argparse.Namespace) -> int:
         write(options.json, json.dumps(data, indent=1))
     if options.json == "-":
         return 0
-    print(_growth_text(found))
+    print(found)
     if gap is not None:
-        print(_gap_text(gap))
+        print(gap)
     return 0
-
-
-def _growth_text(found: Growth) -> str:
-    lines = [
-        f"growth of the ages: {', '.join(_texts(found.rates))}",
-        f"growth of the sizes: {', '.join(_texts(found.size_rates))}",
-    ]
-    for members, ratio in found.chain:
-        lines.append(f"  {_named(members)}: f* = {ratio}, grow")
-    if found.rest is not None:
-        members, ratio = found.rest
-        all_others = len(members) + sum(len(own) for own, _ in found.chain) == len(found.lam)
-        word = "critical" if ratio == 1 else "stable"
-        later = "" if all_others else ", and larger for all others"
-        lines.append(f"  {_named(members)}: f* = {ratio}, {word}{later}")
-    return "\n".join(lines)
 
 
 def _gap_data(gap: PatientGap) -> dict[str, Any]:
@@ -179,23 +157,6 @@ def _gap_data(gap: PatientGap) -> dict[str, Any]:
     ]
     equilibrium = {"equilibrium": gap.is_equilibrium, "epsilon": str(gap.epsilon)}
     return {**equilibrium, "deviations": deviations}
-
-
-def _gap_text(gap: PatientGap) -> str:
-    if gap.is_equilibrium:
-        return "an equilibrium: no queue gains by another fixed law"
-    lines = [f"no equilibrium: a queue gains {gap.epsilon}"]
-    for own in gap.deviations:
-        if own.gain:
-            law = f"({', '.join(_texts(own.strategy))}) gives {own.rate}, gains {own.gain}"
-        else:
-            law = f"gains nothing at {own.rate}"
-        lines.append(f"  queue {own.queue + 1}: {law}")
-    return "\n".join(lines)
-
-
-def _named(members: tuple[int, ...]) -> str:
-    return f"queue{'s' * (len(members) > 1)} {', '.join(map(str, _numbers(members)))}"
 
 
 def _numbers(members: tuple[int, ...]) -> list[int]:

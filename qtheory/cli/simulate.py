@@ -42,7 +42,7 @@ def add_simulate_command(commands: Any) -> None:
     found = commands.add_parser(
         "simulate",
         help="estimates with intervals: queues that learn, or a model in steady state",
-        description="Estimates with 95 % intervals. Servers are numbered from 1, as given.",
+        description="Estimates with 95 % intervals. Queues and servers count from 1, as given.",
     )
     found.add_argument("model", metavar="MODEL", help=f"{QUEUES}, or {MODEL}")
     found.add_argument("--replications", type=int, help="independent runs (64, of a model 256)")
@@ -83,7 +83,11 @@ def read_learner(
         return AgeGreedy()
     if text == "schedule":
         return schedule(lam, mu).scheduler()
-    rules = tuple(_read_rule(part.strip(), len(mu), steps) for part in text.split(";"))
+    parts = [part.strip() for part in text.split(";")]
+    for part in parts:
+        if part in ("age-greedy", "schedule"):
+            raise ModelError(f"{part} is a central rule, for all queues together: {text}")
+    rules = tuple(_read_rule(part, len(mu), steps) for part in parts)
     return rules[0] if len(rules) == 1 else rules
 
 
@@ -111,7 +115,7 @@ def _read_rule(text: str, servers: int, steps: int) -> Learner:
         return UCB1()
     if text == "uniform":
         return Uniform()
-    raise ModelError(f"unknown learner {text}; known: {LEARNERS}")
+    raise ModelError(f"unknown learner {text or 'without a name'}; known: {LEARNERS}")
 
 
 def _simulate(options: argparse.Namespace) -> int:
@@ -201,8 +205,8 @@ def _run_text(run: LearningRun, name: str) -> str:
             f"{name} at servers of rates {', '.join(map(str, run.mu))}",
             *(f"  {line.rstrip()}" for line in table),
             f"  packets on the average of the second half: {_cell(run.average_size)}",
-            f"  estimated, with {LEVEL * 100:g} % intervals from {run.replications} replications "
-            f"of {run.steps} steps, seed {run.seed}",
+            f"  estimated, with {LEVEL * 100:g} % intervals from {run.replications} "
+            f"replication{'s' * (run.replications > 1)} of {run.steps} steps, seed {run.seed}",
             f"  {run.model} model, {run.selection} packet first; growth over the second half",
         ]
     )

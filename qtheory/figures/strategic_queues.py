@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from qtheory.arithmetic import exact
 from qtheory.errors import DomainError, ModelError
-from qtheory.show.plots import COLOURS, MARKERS, STYLES, _axes, _tidy
+from qtheory.show.plots import COLOURS, MARKERS, STYLES, new_axes, tidy
 
 if TYPE_CHECKING:
     import numpy as np
@@ -71,7 +71,7 @@ def plot_growth(table: Table, queues: int, axes: Any = None) -> Any:
     which n queues without regret are stable, and e/(e - 1), above which every equilibrium of
     patient queues is (Gaitonde, Tardos 2020, 2021).
     """
-    axes = _axes(axes)
+    axes = new_axes(axes)
     styles = zip(cycle(COLOURS), cycle(STYLES), cycle(MARKERS), strict=False)
     axes.axhline(0, color="0.7", linewidth=0.8)
     for (name, rows), (colour, style, marker) in zip(table.items(), styles, strict=False):
@@ -107,13 +107,13 @@ def plot_growth(table: Table, queues: int, axes: Any = None) -> Any:
     axes.set_ylabel("growth of all queues per step (estimated)")
     # without a frame, yet not crossed by the two lines
     axes.legend(framealpha=1, edgecolor="none", fontsize=8, loc="center right")
-    _tidy(axes)
+    tidy(axes)
     return axes
 
 
 def plot_ages(run: LearningRun, axes: Any = None) -> Any:
     """The mean age of the oldest packet of each queue over time."""
-    axes = _bands(_axes(axes), run.times, run.ages)
+    axes = _bands(new_axes(axes), run.times, run.ages)
     axes.set_xlabel("step $t$")
     axes.set_ylabel("mean age of the oldest packet (estimated)")
     return axes
@@ -121,7 +121,7 @@ def plot_ages(run: LearningRun, axes: Any = None) -> Any:
 
 def plot_sizes(run: LearningRun, axes: Any = None) -> Any:
     """The mean number of packets of each queue over time."""
-    axes = _bands(_axes(axes), run.times, run.sizes)
+    axes = _bands(new_axes(axes), run.times, run.sizes)
     axes.set_xlabel("step $t$")
     axes.set_ylabel("mean number of packets (estimated)")
     return axes
@@ -136,7 +136,7 @@ def plot_regret(run: LearningRun, axes: Any = None) -> Any:
 
     if run.regret is None or run.window is None:
         raise ModelError("no regret was recorded: simulate with a window")
-    axes = _axes(axes)
+    axes = new_axes(axes)
     axes.axhline(0, color="0.7", linewidth=0.8)
     ends = run.window * np.arange(1, run.regret.shape[1] + 1)
     _bands(axes, ends, run.regret / run.window)
@@ -161,7 +161,7 @@ def _bands(axes: Any, times: np.ndarray, values: np.ndarray) -> Any:
         axes.fill_between(times, own - width, own + width, color=colour, alpha=0.2, linewidth=0)
         axes.plot(times, own, color=colour, linestyle=style, label=f"queue {i + 1}")
     axes.legend(frameon=False, fontsize=8)
-    _tidy(axes)
+    tidy(axes)
     return axes
 
 
@@ -171,7 +171,7 @@ def plot_drift(estimates: DriftEstimate | Mapping[str, DriftEstimate], axes: Any
     A horizontal bar is a bin of levels and a vertical one the interval of its mean; several
     estimates are named by their keys. Bins without a change are left out.
     """
-    axes = _axes(axes)
+    axes = new_axes(axes)
     named = estimates if isinstance(estimates, Mapping) else {"": estimates}
     axes.axhline(0, color="0.7", linewidth=0.8)
     styles = zip(cycle(COLOURS), cycle(MARKERS), strict=False)
@@ -198,7 +198,7 @@ def plot_drift(estimates: DriftEstimate | Mapping[str, DriftEstimate], axes: Any
     axes.set_ylabel(r"mean change of $\Phi$ (estimated)")
     if any(named):
         axes.legend(frameon=False, fontsize=8)
-    _tidy(axes)
+    tidy(axes)
     return axes
 
 
@@ -218,7 +218,7 @@ def plot_regions(mu: Sequence[Any] = (1, "1/2"), axes: Any = None) -> Any:
     if len(services) != 2:
         raise ModelError(f"the regions are drawn for two servers, got {len(services)}")
     most, total = float(services[0]), float(sum(services))
-    axes = _axes(axes)
+    axes = new_axes(axes)
     for label, (one, two), colour, style in (
         ("central: $L_k < M_k$", (1.0, 1.0), COLOURS[5], "-"),
         ("no regret: $(2 - 1/k)\\, L_k < M_k$", (1.0, 1.5), COLOURS[0], "--"),
@@ -236,7 +236,7 @@ def plot_regions(mu: Sequence[Any] = (1, "1/2"), axes: Any = None) -> Any:
     axes.set_ylabel(r"$\lambda_2$")
     axes.set_title(rf"$\mu = ({', '.join(str(rate) for rate in services)})$", fontsize=10)
     axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.02, 0.5))
-    _tidy(axes)
+    tidy(axes)
     return axes
 
 

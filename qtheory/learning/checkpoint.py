@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -25,8 +26,8 @@ def load(path: Path, about: Mapping[str, str]) -> Finished | None:
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
-        other = json.loads(str(arrays.pop("about")))
-    except (ValueError, KeyError, OSError, EOFError) as error:
+        other = dict(json.loads(str(arrays.pop("about"))))
+    except (ValueError, TypeError, KeyError, OSError, EOFError, BadZipFile) as error:
         raise ModelError(f"{path} holds no finished replications: {error}") from None
     for name, value in about.items():
         if other.get(name) != value:

@@ -33,7 +33,7 @@ class Learner(Protocol):
     ...     def choose(self, memory, uniforms, ages, t):
     ...         return memory["arm"]
     ...     def learn(self, memory, arms, served, sent):
-    ...         memory["arm"] = (arms + (sent & ~served)) % memory["arms"]
+    ...         memory["arm"] = (memory["arm"] + (sent & ~served)) % memory["arms"]
     >>> check_learner(StayIfServed())
     >>> from qtheory.learning import simulate
     >>> run = simulate(["1/4", "1/4"], [1, "1/2"], StayIfServed(), steps=400, replications=64)
@@ -56,7 +56,7 @@ class Learner(Protocol):
     def learn(self, memory: Any, arms: np.ndarray, served: np.ndarray, sent: np.ndarray) -> None:
         """Take in which agents sent a packet to their arm, and which of these were served.
 
-        Where nothing was sent, `served` is False and the arm has no meaning.
+        Where nothing was sent, `served` is False and the arm has no meaning: it is -1.
         """
         ...
 
@@ -82,7 +82,8 @@ class Scheduler(Protocol):
 def check_learner(learner: Learner, arms: int = 3, agents: int = 5, steps: int = 200) -> None:
     """Check on random feedback that a learner chooses arms that exist, for each agent by itself.
 
-    Each agent must choose the same whether it is asked together with others or alone.
+    Each agent must choose the same whether it is asked together with others or alone, and
+    whatever arm it is told where it sent nothing.
 
     Raises `ModelError` where it does not.
     """
@@ -102,9 +103,12 @@ def check_learner(learner: Learner, arms: int = 3, agents: int = 5, steps: int =
             for k, memory in enumerate(alone)
         ]
         if chosen.tolist() != single:
-            raise ModelError(f"{learner} mixes its agents: at step {t} one chooses otherwise alone")
+            raise ModelError(
+                f"{learner} mixes its agents, or learns from arms where nothing was sent: at step "
+                f"{t} one chooses otherwise alone"
+            )
         served = sent & (random.random(agents) < 0.5)
-        learner.learn(together, chosen, served, sent)
+        learner.learn(together, np.where(sent, chosen, -1), served, sent)
         for k, memory in enumerate(alone):
             learner.learn(memory, chosen[[k]], served[[k]], sent[[k]])
         ages = np.where(served, 0, ages + sent)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from qtheory.arithmetic import exact
 from qtheory.errors import ModelError
 from qtheory.learning.learner import Learner
 
@@ -35,16 +36,17 @@ def pick(uniforms: np.ndarray, upto: np.ndarray) -> np.ndarray:
 class Mixed:
     """A fixed mixed strategy: server j with probability ``probabilities[j]``, at every step.
 
-    >>> Mixed((1, 0, 0)).probabilities
-    (1, 0, 0)
+    >>> Mixed(("1/3", "2/3")).probabilities
+    (Fraction(1, 3), Fraction(2, 3))
 
     Raises `ModelError` unless the probabilities are nonnegative and sum to 1.
     """
 
-    probabilities: tuple[Fraction | float, ...]
+    probabilities: tuple[Any, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "probabilities", tuple(self.probabilities))
+        given = (exact(p) if isinstance(p, str) else p for p in self.probabilities)
+        object.__setattr__(self, "probabilities", tuple(given))
         law = [float(p) for p in self.probabilities]
         if not law or not min(law) >= 0 or not abs(sum(law) - 1) <= SUM_TOLERANCE:
             raise ModelError(f"probabilities must be >= 0 and sum to 1, got {self.probabilities}")
@@ -170,6 +172,8 @@ class Restarted:
     every: int
 
     def __post_init__(self) -> None:
+        if not isinstance(self.learner, Learner):
+            raise ModelError(f"only a learner can be restarted, got {self.learner}")
         if self.every < 1:
             raise ModelError(f"a learner is restarted after at least 1 step, got {self.every}")
 

@@ -34,7 +34,7 @@ class Growth:
 
     `rates` are r_i = lim T^i_t / t, almost surely; the sizes grow at the rates lambda_i r_i. The
     `chain` holds the sets of queues with f* < 1, which grow at 1 - f*, and `rest` the next set
-    with its f* >= 1, or None when all queues grow. Queues are numbered from 0.
+    with its f* >= 1, or None when all queues grow. Indices count from 0, the texts from 1.
     """
 
     lam: tuple[Fraction, ...]
@@ -63,20 +63,24 @@ class Growth:
         return not self.chain and self.rest is not None and self.rest[1] > 1
 
     def __repr__(self) -> str:
-        lines = [f"growth of the ages: {', '.join(map(str, self.rates))}"]
-        parts = [*self.chain, *([self.rest] if self.rest else [])]
-        for members, ratio in parts:
-            word = (
-                "grow" if ratio < 1 else "critical" if ratio == 1 else "and all later ones: stable"
-            )
-            lines.append(f"  queues {', '.join(map(str, members))}: f* = {ratio}, {word}")
+        lines = [
+            f"growth of the ages: {', '.join(map(str, self.rates))}; queues count from 1",
+            f"growth of the sizes: {', '.join(map(str, self.size_rates))}",
+        ]
+        lines += [f"  {_named(members)}: f* = {ratio}, grow" for members, ratio in self.chain]
+        if self.rest is not None:
+            members, ratio = self.rest
+            word = "critical" if ratio == 1 else "stable"
+            named = len(members) + sum(len(own) for own, _ in self.chain)
+            later = ", and larger for all others" if named < len(self.lam) else ""
+            lines.append(f"  {_named(members)}: f* = {ratio}, {word}{later}")
         return "\n".join(lines)
 
     def latex(self) -> str:
         """The rates of all queues."""
         from qtheory.show.latex import latex
 
-        shown = (rf"r_{{{i}}} = {latex(rate)}" for i, rate in enumerate(self.rates))
+        shown = (rf"r_{{{i}}} = {latex(rate)}" for i, rate in enumerate(self.rates, 1))
         return r",\; ".join(shown)
 
     def _repr_latex_(self) -> str:
@@ -92,8 +96,9 @@ def growth(lam: Sequence[Any], mu: Sequence[Any], profile: Sequence[Sequence[Any
     strategies are in U together, so only sets of such kinds are looked at.
 
     >>> growth(["1/2", "1/4"], ["1/2", "1/4"], [[1, 0], [1, 0]])
-    growth of the ages: 1/3, 1/3
-      queues 0, 1: f* = 2/3, grow
+    growth of the ages: 1/3, 1/3; queues count from 1
+    growth of the sizes: 1/6, 1/12
+      queues 1, 2: f* = 2/3, grow
 
     Raises `ModelError` for a profile that does not fit and for more than 18 kinds of queues,
     `DomainError` for rates out of range and rows that are no probabilities.
@@ -118,6 +123,11 @@ def growth(lam: Sequence[Any], mu: Sequence[Any], profile: Sequence[Sequence[Any
             left[j] *= math.prod((1 - played[i][j] for i in members), start=Fraction(1))
         groups = [group for k, group in enumerate(groups) if k not in chosen]
     return Growth(arrivals, services, played, tuple(chain), None)
+
+
+def _named(members: Sequence[int]) -> str:
+    """The queues as they are named in texts, from 1."""
+    return f"queue{'s' * (len(members) > 1)} {', '.join(str(i + 1) for i in members)}"
 
 
 def _bottleneck(
@@ -202,13 +212,15 @@ def read_profile(profile: Sequence[Sequence[Any]], queues: int, servers: int) ->
     """
     rows = tuple(tuple(map(exact, row)) for row in profile)
     if len(rows) != queues or any(len(row) != servers for row in rows):
-        shape = ", ".join(str(len(row)) for row in rows)
+        lengths = [len(row) for row in rows]
         raise ModelError(
-            f"a profile needs {queues} rows of {servers} probabilities, got rows of {shape}"
+            f"a profile needs {queues} rows of {servers} probabilities, got rows of {lengths}"
         )
-    for i, row in enumerate(rows):
+    for i, row in enumerate(rows, 1):
         if min(row) < 0 or sum(row) != 1:
-            raise DomainError(f"not probabilities for queue {i}: {', '.join(map(str, row))}")
+            raise DomainError(
+                f"not probabilities for queue {i} of {queues}: {', '.join(map(str, row))}"
+            )
     return rows
 
 

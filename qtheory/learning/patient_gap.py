@@ -32,7 +32,7 @@ class Deviation:
     """The best fixed strategy of one queue against the others: the least growth rate of its age.
 
     `gain` is how much lower `rate` is than with the strategy of the profile; if nothing is gained
-    the strategy is that one.
+    the strategy is that one. `queue` counts from 0, the text from 1.
     """
 
     queue: int
@@ -42,9 +42,9 @@ class Deviation:
 
     def __str__(self) -> str:
         if not self.gain:
-            return f"queue {self.queue}: r = {self.rate}, no deviation gains"
+            return f"queue {self.queue + 1}: r = {self.rate}, no deviation gains"
         played = ", ".join(map(str, self.strategy))
-        return f"queue {self.queue}: ({played}) gives r = {self.rate}, gains {self.gain}"
+        return f"queue {self.queue + 1}: ({played}) gives r = {self.rate}, gains {self.gain}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -65,7 +65,8 @@ class PatientGap:
 
     def __repr__(self) -> str:
         word = "an equilibrium" if self.is_equilibrium else f"no equilibrium, gap {self.epsilon}"
-        return "\n".join([word, *(f"  {own}" for own in self.deviations)])
+        lines = [f"{word}; queues count from 1", *(f"  {own}" for own in self.deviations)]
+        return "\n".join(lines)
 
 
 def patient_gap(
@@ -74,9 +75,9 @@ def patient_gap(
     """The best deviation of each queue in the game in which a queue pays its growth rate r_i.
 
     >>> patient_gap(["2/3", "2/3"], [1, "1/2"], [[1, 0], [1, 0]])
-    no equilibrium, gap 1/4
-      queue 0: (1/3, 2/3) gives r = 0, gains 1/4
+    no equilibrium, gap 1/4; queues count from 1
       queue 1: (1/3, 2/3) gives r = 0, gains 1/4
+      queue 2: (1/3, 2/3) gives r = 0, gains 1/4
     >>> patient_gap([1, 1], [1, 1], [["1/2", "1/2"]]*2).is_equilibrium
     True
 

@@ -20,6 +20,8 @@ def exp3_bound(arms: int, gain: float) -> float:
     151.0
     """
     _require_arms("Exp3", arms)
+    if not gain >= 0:
+        raise ModelError(f"no arm gains less than 0, got {gain}")
     return 2.63 * math.sqrt(gain * arms * math.log(arms))
 
 

@@ -90,12 +90,17 @@ class Deciders:
         self.servers = len(mu)
         self._central: Scheduler | None = None
         self._groups: list[tuple[Learner, Any, Any]] = []
-        if isinstance(strategy, Scheduler):
+        if isinstance(strategy, Scheduler) and not isinstance(strategy, type):
             fastest = tuple(sorted(range(len(mu)), key=lambda j: -mu[j]))
             self._central = strategy
             self._memory = strategy.start(queues, fastest, replications)
             return
-        own = [strategy] * queues if isinstance(strategy, Learner) else list(strategy)
+        given: Any = strategy
+        own = list(given) if isinstance(given, (list, tuple)) else [given] * queues
+        # a class has the methods of its instances
+        for one in own:
+            if isinstance(one, type):
+                raise ModelError(f"{one.__name__} is a class: give a learner, {one.__name__}(...)")
         if len(own) != queues or not all(isinstance(one, Learner) for one in own):
             raise ModelError(
                 f"needs a learner, a scheduler, or one learner for each of the {queues} queues, "
@@ -133,7 +138,8 @@ class Deciders:
         low, high = np.minimum.reduce(choices, axis=None), np.maximum.reduce(choices, axis=None)
         if low < least or high >= self.servers:
             raise ModelError(
-                f"{chooser} chose server {low if low < least else high} of {self.servers}"
+                f"{chooser} chose {low if low < least else high}, "
+                f"but the servers are 0, ..., {self.servers - 1}"
             )
         return choices.astype(arm_type(self.servers), copy=False)
 
@@ -180,17 +186,15 @@ def serve(choices: np.ndarray, keys: np.ndarray, coins: np.ndarray) -> np.ndarra
         at = choices == server
         at &= coin
         served |= at
-    packets = list(zip(choices, keys, served, strict=True))
-    for i, (choice, key, is_served) in enumerate(packets):
-        for other_choice, other_key, other_served in packets[:i]:
-            same = choice == other_choice
-            loses = key > other_key
-            loses &= same
-            # for truth values a > b means: a and not b
-            np.greater(is_served, loses, out=is_served)
-            # where both are at one server, the other one loses
-            same ^= loses
-            np.greater(other_served, same, out=other_served)
+    for apart in range(1, len(choices)):
+        same = choices[apart:] == choices[:-apart]
+        loses = keys[apart:] > keys[:-apart]
+        loses &= same
+        # for truth values a > b means: a and not b
+        np.greater(served[apart:], loses, out=served[apart:])
+        # where both are at one server, the other one loses
+        same ^= loses
+        np.greater(served[:-apart], same, out=served[:-apart])
     return served
 
 

@@ -30,7 +30,7 @@ class LearningRun:
     at the recorded `times` (0 without a packet), `lengths` (R, records, n) the queue sizes, known
     in the standard model only, and `regret` (R, windows, n) the regret of each queue in
     consecutive windows of `window` steps, if that was asked for. `interrupted` says that fewer
-    replications were finished than were asked for.
+    replications were finished than were asked for. Indices count from 0, texts from 1.
     """
 
     lam: tuple[Fraction, ...]
@@ -80,7 +80,8 @@ class LearningRun:
     @property
     def average_size(self) -> Estimate:
         """The mean number of packets, averaged over the records of the second half."""
-        return estimate("average size", self.sizes[:, self._half :].sum(axis=2).mean(axis=1))
+        late = self.times >= self.steps / 2
+        return estimate("average size", self.sizes[:, late].sum(axis=2).mean(axis=1))
 
     @property
     def growth(self) -> Estimate:
@@ -91,13 +92,13 @@ class LearningRun:
     def queue_growths(self) -> tuple[Estimate, ...]:
         """The growth of the mean size of each queue per step, over the second half."""
         rows = self._growth(self.sizes).T
-        return tuple(estimate(f"growth of queue {i}", row) for i, row in enumerate(rows))
+        return tuple(estimate(f"growth of queue {i}", row) for i, row in enumerate(rows, 1))
 
     @property
     def age_growths(self) -> tuple[Estimate, ...]:
         """The growth of the mean age of each queue per step, over the second half."""
         rows = self._growth(self.ages).T
-        return tuple(estimate(f"age growth of queue {i}", row) for i, row in enumerate(rows))
+        return tuple(estimate(f"age growth of queue {i}", row) for i, row in enumerate(rows, 1))
 
     @property
     def regret_per_step(self) -> tuple[Estimate, ...]:
@@ -108,7 +109,7 @@ class LearningRun:
         if self.regret is None or self.window is None:
             raise ModelError("no regret was recorded: simulate with a window")
         rows = self.regret.mean(axis=1).T / self.window
-        return tuple(estimate(f"regret of queue {i}", row) for i, row in enumerate(rows))
+        return tuple(estimate(f"regret of queue {i}", row) for i, row in enumerate(rows, 1))
 
     @property
     def potential(self) -> np.ndarray:
@@ -136,7 +137,7 @@ class LearningRun:
         sizes = [estimate("size", row) for row in self.sizes[:, -1].T]
         for i, rate in enumerate(self.lam):
             own = (sizes[i], self.queue_growths[i], regret[i])
-            rows.append((str(i), str(rate), *map(_cell, own)))
+            rows.append((str(i + 1), str(rate), *map(_cell, own)))
         rows.append(("total", str(sum(self.lam)), _cell(self.total_size), _cell(self.growth), ""))
         if self.regret is None:
             rows = [row[:-1] for row in rows]
@@ -148,8 +149,9 @@ class LearningRun:
                 f"{_names(self.learner)} at servers of rates {', '.join(map(str, self.mu))}",
                 *(f"  {line.rstrip()}" for line in table),
                 f"  estimated with {LEVEL * 100:g} % intervals from {self.replications} "
-                f"replications of {self.steps} steps, seed {self.seed}",
-                f"  {self.model} model, {order}",
+                f"replication{'s' * (self.replications > 1)} of {self.steps} steps, "
+                f"seed {self.seed}",
+                f"  {self.model} model, {order}; queues count from 1",
                 *(["  interrupted: the finished replications only"] if self.interrupted else []),
             ]
         )

@@ -29,7 +29,7 @@ class Schedule:
     ``assignments[r][i]`` is the server of queue i, or -1 where it stays silent, with probability
     ``weights[r]``. `clearing` are the probabilities y_i that queue i, if it has a packet, is
     served in a step. `mixing` is the doubly stochastic P with P mu = y, for the queues and the
-    first n servers in decreasing order of their rates.
+    first n servers in decreasing order of their rates. Indices count from 0, the text from 1.
     """
 
     lam: tuple[Fraction, ...]
@@ -66,13 +66,16 @@ class Schedule:
         return RandomisedSchedule(self.weights, self.assignments)
 
     def __repr__(self) -> str:
-        lines = [f"each queue is served with probability >= lambda + {self.margin}"]
+        lines = [
+            f"each queue is served with probability >= lambda + {self.margin}; "
+            f"queues and servers count from 1"
+        ]
         for i, (x, y, size) in enumerate(
-            zip(self.lam, self.clearing, self.mean_sizes, strict=True)
+            zip(self.lam, self.clearing, self.mean_sizes, strict=True), 1
         ):
             lines.append(f"  queue {i}: lambda = {x}, served with {y}, E[Q] = {size}")
         for weight, row in zip(self.weights, self.assignments, strict=True):
-            shown = ", ".join("-" if j < 0 else str(j) for j in row)
+            shown = ", ".join("none" if j < 0 else str(j + 1) for j in row)
             lines.append(f"  with probability {weight} to the servers {shown}")
         return "\n".join(lines)
 
@@ -102,11 +105,11 @@ def schedule(lam: Sequence[Any], mu: Sequence[Any], margin: Any = None) -> Sched
 
     >>> found = schedule(["1/4", "1/2"], ["2/3", "1/4", "1/6"])
     >>> found
-    each queue is served with probability >= lambda + 1/12
-      queue 0: lambda = 1/4, served with 1/3, E[Q] = 2
-      queue 1: lambda = 1/2, served with 7/12, E[Q] = 5/2
-      with probability 4/5 to the servers 1, 0
-      with probability 1/5 to the servers 0, 1
+    each queue is served with probability >= lambda + 1/12; queues and servers count from 1
+      queue 1: lambda = 1/4, served with 1/3, E[Q] = 2
+      queue 2: lambda = 1/2, served with 7/12, E[Q] = 5/2
+      with probability 4/5 to the servers 2, 1
+      with probability 1/5 to the servers 1, 2
 
     Raises `UnstableError` unless the rates are feasible, `DomainError` for a margin outside
     (0, eps*] and what `feasibility` raises.
@@ -115,8 +118,8 @@ def schedule(lam: Sequence[Any], mu: Sequence[Any], margin: Any = None) -> Sched
     for k, slack in enumerate(found.slacks, 1):
         if slack <= 0:
             raise UnstableError(
-                f"unstable: the {k} largest arrival rates need a sum below that of the {k} largest "
-                f"service rates, got {found.arrivals[k - 1]} and {found.services[k - 1]}"
+                f"unstable: needs L_k < M_k for the sums of the k largest arrival and service "
+                f"rates, got {found.arrivals[k - 1]} and {found.services[k - 1]} for k = {k}"
             )
     eps = found.margin if margin is None else exact(margin)
     if not 0 < eps <= found.margin:

@@ -27,8 +27,9 @@ RECORDS = 64
 TOGETHER = 2048
 """The most replications simulated at once, and ..."""
 
-CHUNK_STEPS = 2**28
-"""... about the most steps of all of them, after which the finished replications are kept."""
+CHUNK_STEPS = 2**26
+"""... about the most steps of all of them, after which the finished replications are kept: some
+seconds of work, unless the steps are so many that `STREAM` replications take longer."""
 
 REPORT_EVERY = 1.0
 """Seconds between two reports of the progress."""
@@ -67,8 +68,8 @@ def simulate(
     The path of a replication depends on the seed and its index, not on how many others there are.
     `resume` names a file that keeps the finished replications: a run with it goes on where the
     last one with the same arguments ended, also with more replications. A run that is interrupted
-    (Ctrl-C) gives the replications that are finished, if there are any. `progress` is called about
-    once a second.
+    (Ctrl-C) gives the replications that are finished, if there are any; they are finished in groups
+    of 256 to 2048, fewer for more steps. `progress` is called about once a second.
 
     >>> from qtheory.learning import Mixed
     >>> run = simulate(["1/4"] * 3, [1, "1/3", "1/3"], Mixed((1, 0, 0)), steps=1000, seed=1)
@@ -87,13 +88,17 @@ def simulate(
     times = _times(steps, every)
     if window is not None and _whole("window", window, 1) > steps:
         raise ModelError(f"a window of {window} steps in a run of {steps}")
-    rule = learner if isinstance(learner, (Learner, Scheduler)) else tuple(learner)
+    # what is neither a learner nor several of them is refused like one that does not fit
+    given: Any = learner
+    rule = tuple(given) if isinstance(given, (list, tuple)) else given
     # a learner that does not fit fails before anything else is done
     Deciders(rule, len(arrivals), services, 1)
     settings = {"lam": arrivals, "mu": services, "steps": steps, "seed": seed, "model": model}
     settings |= {"selection": selection, "ties": ties, "every": every, "window": window}
     about = {name: _text(value) for name, value in settings.items()} | {"learner": _text(rule)}
     path = None if resume is None else Path(resume)
+    if path is not None and not path.parent.is_dir():
+        raise ModelError(f"no folder {path.parent} for the finished replications")
     kept = None if path is None else checkpoint.load(path, about)
     parts = [] if kept is None else [kept]
     finished = 0 if kept is None else len(kept["ages"])

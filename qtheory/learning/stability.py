@@ -141,7 +141,7 @@ def window_condition(
     >>> print(window_condition(["1/4"] * 3, "1/5", 10**6, "1/1000", 20_000))
     0.023 <= 1/40
 
-    Raises `DomainError` unless 0 < lambda <= 1, 0 < eta < 1, 0 <= delta and w >= 1.
+    Raises `DomainError` unless 0 < lambda <= 1, 0 < eta < 1, 0 <= delta, 0 <= phi and w >= 1.
     """
     rates, margin, share, regret = tuple(map(exact, lam)), exact(eta), exact(delta), exact(regret)
     if not rates:
@@ -150,6 +150,8 @@ def window_condition(
         ("0 < lambda <= 1", all(0 < x <= 1 for x in rates), ", ".join(map(str, rates))),
         ("0 < eta < 1", 0 < margin < 1, margin),
         ("delta >= 0", share >= 0, share),
+        # the proof bounds max(Reg_i, 0), which no negative number does
+        ("a regret phi >= 0", regret >= 0, regret),
         ("a window w >= 1", steps >= 1, steps),
     ):
         if not good:

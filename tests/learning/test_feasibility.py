@@ -117,9 +117,9 @@ def test_bad_rates():
         feasibility([], [1])
     with pytest.raises(ModelError, match="got 1 and 0"):
         feasibility(["1/2"], [])
-    with pytest.raises(DomainError, match="0 < lambda <= 1, got 0 for queue 1"):
+    with pytest.raises(DomainError, match="0 < lambda <= 1, got 0 for queue 2 of 2"):
         feasibility(["1/2", 0], [1])
-    with pytest.raises(DomainError, match="0 <= mu <= 1, got 3/2 for server 0"):
+    with pytest.raises(DomainError, match="0 <= mu <= 1, got 3/2 for server 1 of 1"):
         feasibility(["1/2"], ["3/2"])
     with pytest.raises(ExpressionError):
         feasibility([float("nan")], [1])

@@ -197,7 +197,9 @@ def test_published_parameters_and_bounds():
         lambda: Mixed((math.nan, 1)),
         lambda: Mixed((0.5, 0.5)).start(4, 3),
         lambda: Restarted(Exp3(), 0),
+        lambda: Restarted(AgeGreedy(), 10),
         lambda: exp3_bound(1, 10),
+        lambda: exp3_bound(2, -1),
         lambda: exp3p_bound(1, 10, 0.1),
         lambda: exp3p1_bound(3, 2, 0.05),
         lambda: exp3p1_start(3, 2),
@@ -243,11 +245,27 @@ class Elsewhere:
         pass
 
 
+@dataclass(frozen=True)
+class Forgetful:
+    """Against the rules: goes on from the arm it is told, also where it sent nothing."""
+
+    def start(self, agents, arms):
+        return {"arm": np.zeros(agents, dtype=int), "arms": arms}
+
+    def choose(self, memory, uniforms, ages, t):
+        return memory["arm"]
+
+    def learn(self, memory, arms, served, sent):
+        memory["arm"] = (arms + (sent & ~served)) % memory["arms"]
+
+
 def test_learners_that_break_the_rules():
+    with pytest.raises(ModelError, match="learns from arms where nothing was sent"):
+        check_learner(Forgetful())
     with pytest.raises(ModelError, match="mixes its agents"):
         check_learner(Gossip())
     with pytest.raises(ModelError, match="one of 3 arms"):
         check_learner(Elsewhere())
-    with pytest.raises(ModelError, match="chose server 2 of 2"):
+    with pytest.raises(ModelError, match=r"chose 2, but the servers are 0, \.\.\., 1"):
         trace([[1]], [[1, 1]], Elsewhere())
     assert isinstance(AgeGreedy(), Scheduler) and not isinstance(AgeGreedy(), Learner)

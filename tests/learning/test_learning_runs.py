@@ -220,6 +220,30 @@ def test_interrupted_and_taken_up_again(tmp_path, monkeypatch):
     broken.write_text("not a checkpoint")
     with pytest.raises(ModelError, match="no finished replications"):
         simulate(*arguments, 10, resume=broken)
+    for cut in (0, 100, file.stat().st_size // 2):
+        broken.write_bytes(file.read_bytes()[:cut])
+        with pytest.raises(ModelError, match="no finished replications"):
+            simulate(*arguments, 10, window=20, resume=broken)
+    # a file that cannot be written is known before anything is simulated
+    monkeypatch.setattr(module, "_chunk", None)
+    with pytest.raises(ModelError, match="no folder"):
+        simulate(*arguments, 10, resume=tmp_path / "nowhere" / "run.npz")
+
+
+def test_little_is_lost(monkeypatch):
+    # the work between two savings is bounded, down to one stream of random numbers
+    done = []
+
+    def chunk(waiting, deciders, draws, priority, times, *rest):
+        done.append(len(draws.members))
+        return {"ages": np.zeros((len(draws.members), len(times), 1), dtype=int)}
+
+    monkeypatch.setattr(module, "_chunk", chunk)
+    for steps, size in ((30_000, 2048), (60_000, 1024), (1_000_000, STREAM)):
+        done.clear()
+        simulate(["1/4"], ["1/2"], Uniform(), steps, 2048)
+        assert done == [size] * (2048 // size)
+        assert size == STREAM or size * steps <= 2**26
 
 
 def test_progress(monkeypatch):
@@ -237,11 +261,12 @@ def test_text_and_pickle():
     assert lines[1].split()[-6:] == ["growth", "per", "step", "regret", "per", "step"]
     assert lines[4].startswith("  total  1/2")
     assert lines[5].endswith("from 40 replications of 200 steps, seed 3")
-    assert lines[6] == "  dual model, oldest packet first"
+    assert lines[2].startswith("  1 ")
+    assert lines[6] == "  dual model, oldest packet first; queues count from 1"
     again = pickle.loads(pickle.dumps(run))
     assert isinstance(again, LearningRun) and repr(again) == repr(run) and same(run, again)
     one = simulate([0.4], [0.7], Mixed((1,)), 64, 1)
-    assert "unknown" in repr(one)
+    assert "unknown" in repr(one) and "from 1 replication of 64 steps" in repr(one)
 
 
 def test_the_numbers_of_a_step():
@@ -266,6 +291,15 @@ def test_the_numbers_of_a_step():
         assert abs(z(row, 1 / rate)) <= LIMIT
         assert abs(z(row == 1, rate)) <= LIMIT
         assert abs(z(row > 4, (1 - rate) ** 4)) <= LIMIT
+
+
+def test_averages_are_of_the_second_half():
+    # the records of a run do not change it; those before the half do not count
+    whole = simulate(["1/2"], ["1/4"], Mixed((1,)), 90, 50, every=1)
+    for every, times in ((90, [90]), (30, [60, 90]), (18, [54, 72, 90]), (1, range(45, 91))):
+        run = simulate(["1/2"], ["1/4"], Mixed((1,)), 90, 50, every=every)
+        expected = whole.sizes[:, list(times), 0].mean()
+        assert run.average_size.mean == pytest.approx(expected)
 
 
 def test_long_queues_in_the_standard_model():
@@ -356,6 +390,12 @@ def test_drift_estimates():
         (([0.5], [1, 0.5, 0.2], Mixed((0.5, 0.5)), 10), {}, ModelError),
         (([0.5], [1], Exp3(), 10), {}, ModelError),
         (([0.5], [1], "Exp3", 10), {}, ModelError),
+        (([0.5], [1, 0.5], Exp3, 10), {}, ModelError),
+        (([0.5], [1, 0.5], AgeGreedy, 10), {}, ModelError),
+        (([0.5, 0.5], [1, 0.5], [Exp3(), Exp3], 10), {}, ModelError),
+        (([0.5], [1, 0.5], None, 10), {}, ModelError),
+        ((0.5, [1], Uniform(), 10), {}, ModelError),
+        (("11", [1, 1], Uniform(), 10), {}, ModelError),
         (([0.5], [1], Uniform(), 1), {}, ModelError),
         (([0.5], [1], Uniform(), 10.5), {}, ModelError),
         (([0.5], [1], Uniform(), 10, 0), {}, ModelError),

@@ -79,7 +79,7 @@ def test_reference_values():
     )
     assert second.rates == (Fraction(59, 120), Fraction(59, 120), Fraction(1, 6))
     assert second.chain == (((0, 1), Fraction(61, 120)), ((2,), Fraction(5, 6)))
-    assert "r_{2} = \\frac{1}{6}" in second._repr_latex_()
+    assert "r_{3} = \\frac{1}{6}" in second._repr_latex_()
     third = growth(["1/3"] * 3, ["1/2"] * 2, [["1/2", "1/2"]] * 3)
     assert third.rates == (Fraction(1, 8),) * 3
     assert growth([1], [0], [[1]]).rates == (1,)
@@ -94,6 +94,16 @@ def test_critical_queues_do_not_grow_linearly_and_are_not_stable():
     mixed = growth(["1/2", "1/4"], ["1/4", "1/2"], [[1, 0], [0, 1]])
     assert mixed.rates == (Fraction(1, 2), 0) and not mixed.is_stable
     assert mixed.rest == ((1,), 2)
+
+
+def test_texts_count_from_1_and_name_what_is_left():
+    text = repr(growth(["1/3", "1/4"], [1, "1/4"], [[1, 0], [0, 1]])).splitlines()
+    assert text[0] == "growth of the ages: 0, 0; queues count from 1"
+    assert text[2:] == ["  queue 2: f* = 1, critical, and larger for all others"]
+    text = repr(growth(["1/3"], ["1/2"], [[1]])).splitlines()
+    assert text[2:] == ["  queue 1: f* = 3/2, stable"]
+    text = repr(growth(["1/2", "1/4"], ["1/4", 1], [[1, 0], [0, 1]])).splitlines()
+    assert text[2:] == ["  queue 1: f* = 1/2, grow", "  queue 2: f* = 4, stable"]
 
 
 def test_equal_queues_are_one_kind():
@@ -219,12 +229,12 @@ def test_profiles():
     assert profile_from_text("1,0; 1/3,2/3") == ((1, 0), (Fraction(1, 3), Fraction(2, 3)))
     with pytest.raises(ExpressionError):
         profile_from_text("1,x")
-    with pytest.raises(ModelError, match="needs 2 rows of 2 probabilities, got rows of 2"):
+    with pytest.raises(ModelError, match=r"needs 2 rows of 2 probabilities, got rows of \[2\]"):
         growth([1, 1], [1, 1], [[1, 0]])
-    with pytest.raises(ModelError, match="got rows of 1, 2"):
+    with pytest.raises(ModelError, match=r"got rows of \[1, 2\]"):
         growth([1, 1], [1, 1], [[1], [1, 0]])
     for row in (["1/2", "1/3"], ["3/2", "-1/2"]):
-        with pytest.raises(DomainError, match="not probabilities for queue 1"):
+        with pytest.raises(DomainError, match="not probabilities for queue 2 of 2"):
             growth([1, 1], [1, 1], [[1, 0], row])
     with pytest.raises(DomainError, match="0 < lambda"):
         growth([0], [1], [[1]])

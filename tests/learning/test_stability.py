@@ -120,6 +120,9 @@ def test_windows():
         window_condition([0], eta, 10, delta, 0)
     with pytest.raises(DomainError, match="delta >= 0, got -1"):
         window_condition(lam, eta, 10, -1, 0)
+    with pytest.raises(DomainError, match="regret phi >= 0, got -10"):
+        # max(Reg, 0) is never below 0, so that this says no more than phi = 0
+        window_condition(lam, eta, 10**6, Fraction(1, 2), -(10**7))
     with pytest.raises(ModelError, match="at least one queue"):
         window_condition([], eta, 10, delta, 0)
 
