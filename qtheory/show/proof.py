@@ -89,6 +89,7 @@ def escape(text: str) -> str:
     text = text.replace("\0", r"\textbackslash{}")
     for sign, shown in (("<=", "le"), (">=", "ge"), ("!=", "ne")):
         text = text.replace(sign, rf"$\{shown}$")
+    text = text.replace("±", r"$\pm$")
     return text.replace("<", "$<$").replace(">", "$>$").replace("*", r"$\cdot$")
 
 

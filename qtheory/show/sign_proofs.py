@@ -110,7 +110,7 @@ def _substitution(
             continue
         own = setting.names[step.variable]
         t = f"t_{{{own}}}"
-        written.append(f"${own} = {_value(step, t, setting)}$")
+        written.append(f"{own} = {_value(step, t, setting)}")
         if step.lower != step.upper:
             names[step.variable] = t
             low = r"\le" if step.attained[0] else "<"
@@ -118,8 +118,16 @@ def _substitution(
             weak = r"\ge" if step.attained[0] else ">"
             bound = rf"0 {low} {t} {high} \infty" if step.two_sided else f"{t} {weak} 0"
             ranges.append(f"${bound}$")
-    text = f"Write {listed(written)}" if written else ""
+    text = f"Write {_written(written)}" if written else ""
     return _Substitution(chart, text + (f" with {listed(ranges)}" if ranges else ""), names)
+
+
+def _written(equations: Sequence[str]) -> str:
+    """Equations within a sentence, or in a display where one of them is long."""
+    if max(map(width, equations)) <= LINE // 2:
+        return listed([f"${equation}$" for equation in equations])
+    rows = [equation.replace(" = ", " &= ", 1) for equation in equations]
+    return display("\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}")
 
 
 def _is_identity(step: Step) -> bool:
