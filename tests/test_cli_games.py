@@ -1,12 +1,16 @@
 """The commands regimes, equilibrium and gap."""
 
 import json
+from contextlib import contextmanager
 from fractions import Fraction as F
+from types import SimpleNamespace
 
 import pytest
 import sympy as sp
 
 from qtheory.cli import main
+from qtheory.cli.game_points import value_data
+from qtheory.drift.window import PrecisionError
 from qtheory.formulas import formula
 from qtheory.inequality import prove
 from qtheory.systems.dedicated_streams import gaps as joining_gaps
@@ -154,7 +158,35 @@ def test_equilibrium_on_the_exact_cost(capsys):
     assert low < F("0.8726679") < high and high - low < F(1, 10**4)
     _, out, _ = run(capsys, *arguments)
     assert "proved at this point:\n  ca = 1/100 < J(1) - J(0) = 0.1161" in out
-    assert "rest on:\n  J is strictly convex in p" in out
+    assert "rest on:\n  J is strictly convex in p" in out and "--convex" in out
+
+
+def test_the_equilibrium_on_the_exact_cost_is_proved_with_convexity(capsys, monkeypatch):
+    point = ("lam=1/2", "mu=1", "ca=1/100", "cb=1/20")
+    arguments = ("equilibrium", "shorter-queue", *point, "--exact", "--digits", "5", "--convex")
+    data = data_of(capsys, *arguments)
+    assert data["proved"] and data["rests_on"] == [] and data["facts"][-1].startswith("J'' >= 0.0")
+    shown = []
+
+    @contextmanager
+    def recording():
+        yield shown.append
+
+    monkeypatch.setattr("qtheory.cli.equilibrium.reporting", recording)
+    _, out, _ = run(capsys, *arguments)
+    assert "hence the regime and the values are proved" in out and "rest on" not in out
+    assert any(line.startswith("phat near 1") for line in shown)
+    assert any(line.startswith("J'' >= ") for line in shown)
+
+    def fails(*_):
+        raise PrecisionError("J'' > 0 is not proved")
+
+    # what is known without the proof is kept
+    monkeypatch.setattr("qtheory.systems.shorter_queue.cost_shape.convexity", fails)
+    status, out, _ = run(capsys, *arguments)
+    assert status == 0 and "regime IV" in out and out.endswith("J'' > 0 is not proved\n")
+    status, _, err = run(capsys, "equilibrium", "shorter-queue", *point, "--convex")
+    assert status == 2 and "--convex goes with --exact" in err
 
 
 def test_equilibrium_of_the_joining_game(capsys):
@@ -237,6 +269,12 @@ def test_simulated_gaps_have_intervals(capsys):
     assert "simulated" in out and " ± " in out
 
 
+def test_simulated_gaps_report_how_far_they_are():
+    shown = []
+    joining_gaps.gap_table(_game(), [2], estimated=1, certified=1, progress=shown.append)
+    assert shown[0] == "N = 2" and shown[-1].startswith("simulated 9")
+
+
 def _game():
     from qtheory.systems.dedicated_streams.joining_game import joining_game
 
@@ -315,3 +353,8 @@ def test_options_that_exclude_each_other(capsys):
     with pytest.raises(SystemExit) as stopped:
         main(["regimes", "shorter-queue", "--latex", "--plot", "map.png"])
     assert stopped.value.code == 2
+
+
+def test_an_unknown_half_width_is_null_in_json():
+    row = SimpleNamespace(mean=0.0, half_width=float("nan"), level=0.95)
+    assert json.dumps(value_data(row), allow_nan=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,9 @@ def add_equilibrium_command(commands: Any) -> None:
     found.add_argument(
         "--exact", action="store_true", help="on the exact cost, certified (shorter-queue)"
     )
+    found.add_argument(
+        "--convex", action="store_true", help="with --exact: prove that the cost is convex, too"
+    )
     found.add_argument("--digits", type=int, help=f"digits ({DIGITS}, with --exact {EXACT_DIGITS})")
     found.add_argument("--N", type=int, help="of N queues too (dedicated-streams)")
     found.add_argument("--json", metavar="FILE", help="write as JSON (- to print)")
@@ -51,6 +55,8 @@ def _equilibrium(options: argparse.Namespace) -> int:
     attack = options.system == "shorter-queue"
     if options.exact and not attack:
         raise DomainError(f"--exact is not for {options.system}")
+    if options.convex and not options.exact:
+        raise DomainError("--convex goes with --exact")
     if options.N is not None and attack:
         raise DomainError(f"--N is not for {options.system}")
     if options.digits is not None and options.digits < 1:
@@ -60,7 +66,7 @@ def _equilibrium(options: argparse.Namespace) -> int:
     if not attack:
         data, lines = _joining(values, options.digits or DIGITS, options.N)
     elif options.exact:
-        data, lines = _on_exact_cost(values, options.digits or EXACT_DIGITS)
+        data, lines = _on_exact_cost(values, options.digits or EXACT_DIGITS, options.convex)
     else:
         data, lines = _on_bound(values, options.digits or DIGITS)
     if options.json:
@@ -94,23 +100,39 @@ def _on_bound(values: Mapping[str, Fraction], digits: int) -> Answer:
     return data, lines
 
 
-def _on_exact_cost(values: Mapping[str, Fraction], digits: int) -> Answer:
+def _on_exact_cost(values: Mapping[str, Fraction], digits: int, convex: bool) -> Answer:
+    from qtheory.drift.exponential_search import StabilityError
+    from qtheory.drift.window import PrecisionError
+    from qtheory.systems.shorter_queue.cost_shape import convexity
     from qtheory.systems.shorter_queue.exact_attack import equilibrium
 
     lam, mu, ca, cb = whole_point(values, "shorter-queue")
-    found = equilibrium(lam, mu, ca, cb, digits)
+    hint = "--convex tries to prove it at these rates"
+    with reporting() as progress:
+        found = equilibrium(lam, mu, ca, cb, digits, progress=progress)
+        if convex:
+            try:
+                found = replace(found, convex=convexity(lam, mu, progress))
+            except (PrecisionError, StabilityError) as error:
+                hint = str(error)
     parts = {"theta": found.theta, "b": found.b, "p": found.p, "risk": found.risk}
+    facts = [*found.facts, *([str(found.convex)] if found.convex else [])]
     data = {
         "cost": "J",
         "regime": found.regime,
         **{name: value_data(part) for name, part in parts.items()},
-        "facts": list(found.facts),
+        "facts": facts,
+        "proved": found.is_proved,
         "rests_on": list(found.rests_on),
     }
     lines = [f"on the exact cost J: regime {found.regime}"]
     lines += _table({name: str(part) for name, part in parts.items()})
-    lines += ["proved at this point:", *(f"  {fact}" for fact in found.facts)]
-    lines += ["the regime and the values rest on:", *(f"  {what}" for what in found.rests_on)]
+    lines += ["proved at this point:", *(f"  {fact}" for fact in facts)]
+    if found.is_proved:
+        lines.append("hence the regime and the values are proved")
+    else:
+        lines += ["the regime and the values rest on:", *(f"  {x}" for x in found.rests_on)]
+        lines.append(hint)
     return data, lines
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from qtheory.errors import DomainError, ExpressionError
@@ -83,5 +84,6 @@ def value_data(value: Any) -> dict[str, Any]:
     if isinstance(value, float):
         return {"value": value}
     if hasattr(value, "half_width"):
-        return {"value": value.mean, "half_width": value.half_width, "level": value.level}
+        width = None if isnan(value.half_width) else value.half_width
+        return {"value": value.mean, "half_width": width, "level": value.level}
     return {"value": str(value), "lower": str(value.lower), "upper": str(value.upper)}

@@ -200,6 +200,8 @@ def test_bad_input():
             robust_regime(LAM, 1, *costs)
     with pytest.raises(UnstableError, match=r"needs lambda < 2\*mu"):
         equilibrium(2, 1, 1, 1)
+    with pytest.raises(DomainError, match="digits must be at least 1"):
+        equilibrium(LAM, 1, 1, 1, digits=0)
     with pytest.raises(DomainError):
         gain(1, 1, 2)
     assert sq.JB.subs({sq.lam: 1, sq.mu: 1}) == cost(1, 1, 1).lower

@@ -148,6 +148,26 @@ def test_the_unit_of_time_does_not_matter(lam, p, unit):
     assert here[0].lower <= exact(sq.Jbar().subs(at)) and here[1].lower > 0
 
 
+@pytest.mark.parametrize("unit", ["1e-200", "1e-12", "1e12", F(10) ** 400])
+def test_any_unit_of_time(unit):
+    unit = exact(unit)
+    assert cost(unit, unit, "1/2") == cost(1, 1, "1/2")
+    assert slope(unit, unit, "1/2") == slope(1, 1, "1/2")
+    here, there = convexity("1/4", 1), convexity(unit / 4, unit)
+    assert there.least == here.least and there.mu == unit
+    assert geometric_drift(unit, unit).kappa == unit * geometric_drift(1, 1).kappa
+
+
+def test_numbers_beyond_doubles_are_refused():
+    long = F(10**330 - 1, 10**330)
+    with pytest.raises(PrecisionError, match="lambda/mu has too many digits"):
+        cost(long, 1, "1/3")
+    with pytest.raises(PrecisionError, match="too many digits"):
+        cost(1, 1, long)
+    with pytest.raises(PrecisionError, match="too many digits"):
+        convexity("1e-400", 1)
+
+
 @pytest.mark.parametrize(("lam", "mu"), [("1/2", 1), ("9/2", 3)])
 def test_the_geometric_drift_state_by_state(lam, mu):
     drift, lam, mu = geometric_drift(lam, mu), exact(lam), exact(mu)

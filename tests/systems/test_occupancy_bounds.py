@@ -7,6 +7,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 
+from qtheory.arithmetic import exact
 from qtheory.drift import enclose
 from qtheory.drift.window import PrecisionError
 from qtheory.errors import DomainError, ModelError, UnstableError
@@ -169,3 +170,19 @@ def test_nobody_joins_the_dedicated_streams():
 def test_no_interval_without_a_proof(arguments, error):
     with pytest.raises(error):
         enclose_shortest(*arguments)
+
+
+@pytest.mark.parametrize("unit", ["1e-200", "1e12", Fraction(10) ** 400])
+def test_any_unit_of_time(unit):
+    """The proof is of rates near 1, and the same one."""
+    unit = exact(unit)
+    here, there = (enclose_shortest(2, k / 4, k / 4, k) for k in (Fraction(1), unit))
+    assert here.shortest.lower <= there.shortest.upper and there.length.lower <= here.length.upper
+    assert there.rates.service == unit and max(there.shortest.upper, here.shortest.upper) < 1
+    scaled = there.bounds[0].rates
+    assert Fraction(1, 2) <= scaled.service <= 2
+    assert scaled.dedicated / scaled.service == Fraction(1, 4)
+
+
+def test_service_rates_of_a_usual_size_are_left_alone():
+    assert found[2].bounds[0].rates == Rates(Fraction(2, 5), Fraction(3, 10), Fraction(1))

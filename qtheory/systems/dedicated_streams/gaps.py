@@ -99,7 +99,8 @@ def gap_table(
             m = law.mean_shortest
             rows.append(GapRow(N, "estimated", m, _gap(game, q, m), _distance(game, q, m)))
         else:
-            shortest = simulate_occupancy(N, **_own(game, q), seed=seed).shortest
+            found = simulate_occupancy(N, **_own(game, q), seed=seed, progress=progress)
+            shortest = found.shortest
             values = (
                 _mapped(shortest, name, lambda m, f=f: f(game, q, m))  # type: ignore[misc]
                 for name, f in (("eps", _gap), ("distance", _distance))

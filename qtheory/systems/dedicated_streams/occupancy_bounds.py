@@ -64,7 +64,8 @@ ROUNDED = Fraction(1, 50)
 class MeanBound:
     """h = weight V + v/2^scale with M + Qh <= bound at every state, or >= where `upper` is false.
 
-    V = sum of x_i (x_i + 1)/2, and v is `values` at the states of the window and zero elsewhere.
+    Q has these `rates`, in a unit of time near 1/mu; V = sum of x_i (x_i + 1)/2, and v is `values`
+    at the states of the window and zero elsewhere.
     Hence E[M] <= bound (or >=), M being the shortest length.
     """
 
@@ -131,7 +132,7 @@ def enclose_shortest(
     known = _known(N, rates)
     if known is not None:
         return _enclosed(N, rates, known, known, ())
-    for grown in grow(N, rates):
+    for grown in grow(N, _in_own_time(rates)):
         if grown.outside * PROMISING > wanted:
             continue
         found = _bounds(grown, wanted)
@@ -141,6 +142,16 @@ def enclose_shortest(
         if grown.outside * HOPELESS < wanted:
             break
     raise PrecisionError(f"a width of {float(wanted):g} is out of reach: ask for a larger one")
+
+
+def _in_own_time(rates: Rates) -> Rates:
+    """The rates in the unit of time, a power of 2, in which the service rate is between 1/2 and 2.
+
+    E[M] does not depend on it, and doubles hold such rates.
+    """
+    service = rates.service
+    shift = service.denominator.bit_length() - service.numerator.bit_length()
+    return Rates(*(rate * Fraction(2) ** shift for rate in rates))
 
 
 def _known(N: int, rates: Rates) -> Fraction | None:

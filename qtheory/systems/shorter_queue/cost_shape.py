@@ -70,14 +70,15 @@ def convexity(lam: Any, mu: Any, progress: Callable[[str], None] | None = None) 
     """
     place = rates.require({"lambda": lam, "mu": mu})
     arrival, service = (exact(place[symbol]) for symbol in rates.symbols)
-    drift = geometric_drift(arrival, service)
+    load = arrival / service
+    drift = geometric_drift(load, 1)
     count = ceil(drift.spread / (2 * REACH))
     radius = Fraction(1, 2 * count)
     kept = 6 + 2 * log10(float(drift.spread) + 2)
-    kept += log10(float((arrival + 2 * service) / drift.kappa) + 2)
+    kept += log10(float((load + 2) / drift.kappa) + 2)
     least, pieces = None, 0
     for i in range(count):
-        low, cut = _least_curvature(arrival, service, (2 * i + 1) * radius, radius, kept)
+        low, cut = _least_curvature(load, (2 * i + 1) * radius, radius, kept)
         least = low if least is None else min(least, low)
         pieces += cut
         if progress:
@@ -87,18 +88,21 @@ def convexity(lam: Any, mu: Any, progress: Callable[[str], None] | None = None) 
 
 
 def _least_curvature(
-    lam: Fraction, mu: Fraction, centre: Fraction, radius: Fraction, kept: float
+    load: Fraction, centre: Fraction, radius: Fraction, kept: float
 ) -> tuple[Fraction, int]:
-    """A positive lower bound on J'' within a radius of a centre, and the pieces it took."""
+    """A positive lower bound on J'' within a radius of a centre, and the pieces it took.
+
+    J depends on the rates by the load lam/mu only, so mu = 1 here.
+    """
     for attempt in range(ATTEMPTS):
-        top, scale = window_of(geometric_drift(lam, mu), kept + 4 * attempt)
-        expansion = Expansion(lam, mu, centre, top, scale)
+        top, scale = window_of(geometric_drift(load, 1), kept + 4 * attempt)
+        expansion = Expansion(load, Fraction(1), centre, top, scale)
         jobs, time = (expansion.series(jobs, ORDER) for jobs in (True, False))
         with ctx.workprec(scale + 64):
             found = _bisected(jobs, time, radius)
         if found:
             return found
-    raise PrecisionError(f"J'' > 0 is not proved around p = {centre} at lambda = {lam}, mu = {mu}")
+    raise PrecisionError(f"J'' > 0 is not proved around p = {centre} at lambda/mu = {load}")
 
 
 def _bisected(jobs: Series, time: Series, radius: Fraction) -> tuple[Fraction, int] | None:

@@ -44,6 +44,8 @@ CONJECTURE = "J is strictly convex in p (Supported: certified slopes on grids; n
 Pair = tuple[Fraction, Fraction]
 """The ends of an interval."""
 
+Progress = Callable[[str], None] | None
+
 
 @dataclass(frozen=True)
 class ExactEquilibrium:
@@ -82,11 +84,17 @@ class ExactEquilibrium:
 
 
 def equilibrium(
-    lam: Any, mu: Any, ca: Any, cb: Any, digits: int = 8, convex: Convexity | None = None
+    lam: Any,
+    mu: Any,
+    ca: Any,
+    cb: Any,
+    digits: int = 8,
+    convex: Convexity | None = None,
+    progress: Progress = None,
 ) -> ExactEquilibrium:
     """The equilibrium on the exact cost, at rational rates and positive rational costs.
 
-    p* and phat are known to 10^-digits. With the proof `convex` for these rates (see
+    p* and phat are known within 2/10^digits. With the proof `convex` for these rates (see
     `qtheory.systems.shorter_queue.cost_shape.convexity`) the whole statement is proved.
 
     >>> print(equilibrium("1/2", 1, "1/5", 1))
@@ -94,7 +102,7 @@ def equilibrium(
     >>> print(equilibrium("1/2", 1, "1/100", "1/20"))
     regime IV (if J is convex): theta = ..., b = 0.8..., risk = 0.6...
 
-    Raises `DomainError` unless both costs are positive, or for a proof of other rates;
+    Raises `DomainError` unless both costs and `digits` are positive, or for a proof of other rates;
     `UnstableError` unless lam < 2 mu, and `PrecisionError` for a point that cannot be told from a
     boundary between regimes.
     """
@@ -103,7 +111,9 @@ def equilibrium(
     attack, defence = _positive("ca", ca), _positive("cb", cb)
     if convex is not None and (convex.lam, convex.mu) != (arrival, service):
         raise DomainError(f"the proof of convexity is for lambda = {convex.lam}, mu = {convex.mu}")
-    return _Game(arrival, service, attack, defence, digits, convex).solve()
+    if digits < 1:
+        raise DomainError(f"digits must be at least 1, got {digits}")
+    return _Game(arrival, service, attack, defence, digits, convex, progress).solve()
 
 
 def _positive(name: str, given: Any) -> Fraction:
@@ -121,6 +131,7 @@ class _Game:
     cb: Fraction
     digits: int
     convex: Convexity | None
+    progress: Progress
 
     def solve(self) -> ExactEquilibrium:
         zero, one = Fraction(0), Fraction(1)
@@ -145,7 +156,7 @@ class _Game:
                 free[1] + theta[1] * self.ca + self.cb * (1 - phat[0]),
             )
             return self._found("IV", theta, phat, risk, facts)
-        p = crossing(self.lam, self.mu, 1, self.cb, phat[0], self.digits)
+        p = self._crossing(1, self.cb, phat[0], self.digits)
         facts.append(f"p* in [{_shown(p[0])}, {_shown(p[1])}]")
         # the operator's cost is least at p*, where it is at most that at either end
         ends = [self._cost(q) for q in p]
@@ -168,7 +179,14 @@ class _Game:
         found = cost(self.lam, self.mu, p, self.digits + 2)
         return found.lower, found.upper
 
+    def _crossing(
+        self, derivative: int, target: Fraction | Pair, low: Fraction, digits: int
+    ) -> Pair:
+        return crossing(self.lam, self.mu, derivative, target, low, digits, self.progress)
+
     def _gain(self, digits: int) -> Enclosure:
+        if self.progress:
+            self.progress(f"J(1) - J(0) with {digits} digits")
         return gain(self.lam, self.mu, 1, digits)
 
     def _against(
@@ -194,7 +212,7 @@ class _Game:
         for _ in range(REFINED + 1):
             start = cost(self.lam, self.mu, 0, digits + SPARE)
             target = start.lower + self.ca, start.upper + self.ca
-            phat = crossing(self.lam, self.mu, 0, target, Fraction(0), digits)
+            phat = self._crossing(0, target, Fraction(0), digits)
             ends = [slope(self.lam, self.mu, p, digits) for p in phat]
             steep = ends[0].lower, ends[1].upper
             if self.cb < steep[0]:
@@ -224,6 +242,7 @@ def crossing(
     target: Fraction | Pair,
     low: Fraction,
     digits: int,
+    progress: Progress = None,
 ) -> Pair:
     """A bracket of length at most 4/10^digits of the p > low where J (0) or J' (1) has a value.
 
@@ -238,6 +257,8 @@ def crossing(
     for step in range(STEPS):
         # a few digits lead near the crossing; then its derivative tells how near
         known = min(digits + 2, 6 * 2 ** min(step, 8))
+        if progress:
+            progress(f"{('phat', 'p*')[derivative]} near {float(tried):.8g}, {known} digits")
         terms = taylor(lam, mu, tried, derivative + 1, known)
         value, next_term = terms[derivative], terms[derivative + 1]
         excess = (value.lower + value.upper - below - above) / 2

@@ -49,8 +49,9 @@ ATTEMPTS = 6
 
 REFINEMENTS = 60
 
-MOST_DIGITS = 250
-"""Beyond these the integers of a window no longer fit a double, from which refinement starts."""
+MOST_DIGITS, MOST_BITS = 250, 940
+"""Beyond these digits of an answer, or bits with those of the rates and p, the integers of a
+window no longer fit a double, from which refinement starts."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,8 @@ class Expansion:
         self.drift = geometric_drift(lam, mu)
         if (top + 1) * (self.drift.base - 1) < 1:
             raise PrecisionError("the window is too small")
+        if (lam.denominator * mu.denominator * p.denominator).bit_length() + scale > MOST_BITS:
+            raise PrecisionError("lambda/mu or p has too many digits: round them")
         here = chain(lam, mu, p)
         self.window: Window = level_window(here, tuple((0, weight) for weight in WEIGHTS), top)
         states = self.window.coordinates
@@ -225,19 +228,19 @@ def taylor(lam: Any, mu: Any, p: Any, order: int, digits: int = 15) -> tuple[Enc
     if order < 0 or digits < 1:
         raise DomainError(f"needs order >= 0 and digits >= 1, got order {order}, digits {digits}")
     place = domain.require({"lambda": lam, "mu": mu, "p": p})
-    return _taylor(*(exact(place[symbol]) for symbol in domain.symbols), order, digits)
+    arrival, service, part = (exact(place[symbol]) for symbol in domain.symbols)
+    return _taylor(arrival / service, part, order, digits)
 
 
 @cache
-def _taylor(
-    lam: Fraction, mu: Fraction, p: Fraction, order: int, digits: int
-) -> tuple[Enclosure, ...]:
-    drift = geometric_drift(lam, mu)
+def _taylor(load: Fraction, p: Fraction, order: int, digits: int) -> tuple[Enclosure, ...]:
+    """The coefficients at lam = load and mu = 1: the unit of time does not matter."""
+    drift = geometric_drift(load, 1)
     kept = digits + 2 + (order + 1) * log(float(drift.spread) + 2) / log(10)
-    kept += log(float((lam + 2 * mu) / drift.kappa) + 2) / log(10)
+    kept += log(float((load + 2) / drift.kappa) + 2) / log(10)
     for _ in range(ATTEMPTS):
         top, scale = window_of(drift, kept)
-        expansion = Expansion(lam, mu, p, top, scale)
+        expansion = Expansion(load, Fraction(1), p, top, scale)
         parts = [expansion.series(jobs, order) for jobs in (True, False)]
         with ctx.workprec(scale + 64):
             found = [_ends(ball) for ball in quotient(*(balls(part) for part in parts))]

@@ -16,7 +16,7 @@ and Tweedie, Adv. Appl. Probab. 25, 1993), and |g(x)| <= E_x of the integral of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from math import ceil
@@ -26,6 +26,7 @@ from qtheory.arithmetic import exact
 from qtheory.drift.chain import Chain, chain_at
 from qtheory.drift.exponential import representatives
 from qtheory.drift.exponential_search import StabilityError
+from qtheory.drift.window import PrecisionError
 from qtheory.systems.shorter_queue import model, rates
 
 WEIGHTS = (3, 2)
@@ -33,6 +34,9 @@ WEIGHTS = (3, 2)
 
 CHOICES = ((8, 0.9), (12, 0.9), (20, 0.9), (20, 0.6), (32, 0.5), (48, 0.15))
 """Boundary layers, and the rate kappa as a part of (sqrt(mu) - sqrt(lam/2))^2, in this order."""
+
+LONGEST = 600
+"""The most bits of the denominator of lam/mu: longer numbers do not fit a double."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,6 @@ def chain(lam: Fraction, mu: Fraction, p: Fraction) -> Chain:
     return chain_at(uniform(), {"lam": lam, "mu": mu, "p": p})
 
 
-@cache
 def geometric_drift(lam: Any, mu: Any) -> GeometricDrift:
     """A proved V for all p in [0, 1] at rational rates.
 
@@ -80,21 +83,30 @@ def geometric_drift(lam: Any, mu: Any) -> GeometricDrift:
     >>> V.kappa > 0, V.at(0, 1) >= 1
     (True, True)
 
-    Raises `UnstableError` unless lam < 2 mu, `StabilityError` where no V is found.
+    Raises `UnstableError` unless lam < 2 mu, `StabilityError` where no V is found and
+    `PrecisionError` for a ratio lam/mu of too many digits.
     """
     place = rates.require({"lambda": lam, "mu": mu})
-    rational = [exact(place[symbol]) for symbol in rates.symbols]
-    ends = [chain(rational[0], rational[1], Fraction(p)) for p in (0, 1)]
-    arrival, service = (float(value) for value in rational)
-    base = _below((2 * service / arrival) ** 0.25)
+    arrival, service = (exact(place[symbol]) for symbol in rates.symbols)
+    found = _at_load(arrival / service)
+    return replace(found, kappa=found.kappa * service)
+
+
+@cache
+def _at_load(load: Fraction) -> GeometricDrift:
+    """V at lam = load and mu = 1: with another unit of time only kappa differs."""
+    if load.denominator.bit_length() > LONGEST:
+        raise PrecisionError("lambda/mu has too many digits: round the rates")
+    ends = [chain(load, Fraction(1), Fraction(p)) for p in (0, 1)]
+    base = _below((2 / float(load)) ** 0.25)
     for layers, part in CHOICES:
-        kappa = part * (service**0.5 - (arrival / 2) ** 0.5) ** 2
+        kappa = part * (1 - (float(load) / 2) ** 0.5) ** 2
         values = _proposal(ends[1], base, layers, kappa)
-        found = values and _proved(ends, rational[0], base, layers, values)
+        found = values and _proved(ends, load, base, layers, values)
         if found:
             return found
     raise StabilityError(
-        f"no geometric drift found at lambda = {lam}, mu = {mu}: too close to lambda = 2*mu"
+        f"no geometric drift found at lambda/mu = {load}: too close to lambda = 2*mu"
     )
 
 
