@@ -33,7 +33,7 @@ def exact_lumping(ring: Ring, rows: Sequence[Mapping[int, Ratio]]) -> list[list[
     pending: set[int] = set()
     _split(block_of, blocks, pending, [sum(row.values()) % _PRIME for row in values])
     pending.update(blocks)
-    while pending:
+    while pending and len(blocks) < len(rows):
         inflow: dict[int, int] = defaultdict(int)
         for i in blocks[pending.pop()]:
             for j, rate in values[i].items():
@@ -93,13 +93,11 @@ def _split(
 def _values(ring: Ring, rows: Sequence[Mapping[int, Ratio]]) -> list[dict[int, int]]:
     draw = random.Random(1)
     point = [draw.randrange(1, _PRIME) for _ in ring.names]
-    known: dict[str, int] = {}
 
     def value(rate: Ratio) -> int:
-        key = f"{rate.num}/{rate.den}"
-        if key not in known:
-            above, below = int(rate.num(*point)), int(rate.den(*point))
-            known[key] = above * pow(below, -1, _PRIME) % _PRIME
-        return known[key]
+        above = int(rate.num(*point)) % _PRIME
+        return (
+            above if rate.den.is_one() else above * pow(int(rate.den(*point)), -1, _PRIME) % _PRIME
+        )
 
     return [{j: value(rate) for j, rate in row.items()} for row in rows]

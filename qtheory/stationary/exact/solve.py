@@ -89,16 +89,20 @@ def require_balance(table: RateTable, law: ExactLaw) -> None:
         raise CertificateError("the weights sum to zero")
     # what leaves a state and what enters it, over the common denominator of its rates
     zero = table.ring.context.constant(0)
-    flows: list[list[tuple[fmpz_mpoly, Ratio]]] = [[] for _ in table.states]
-    for i, row in enumerate(table.rows):
+    none = table.ring.integer(0)
+    flows: list[list[tuple[fmpz_mpoly, Ratio]]] = [
+        [(-weight, sum(row.values(), none))]
+        for weight, row in zip(law.numerators, table.rows, strict=True)
+    ]
+    for weight, row in zip(law.numerators, table.rows, strict=True):
         for j, rate in row.items():
-            flows[j].append((law.numerators[i], rate))
-            flows[i].append((law.numerators[i], -rate))
+            flows[j].append((weight, rate))
     for state, terms in zip(table.states, flows, strict=True):
         common = _common_denominator(table.ring, (rate for _, rate in terms))
         surplus = zero
         for weight, rate in terms:
-            surplus += weight * (rate.num * (common / rate.den))
+            cleared = rate.num if common.is_one() else rate.num * (common / rate.den)
+            surplus += weight * cleared
         if not surplus.is_zero():
             raise CertificateError(f"the weights do not balance at state {state}")
 
