@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from math import isnan, nan
 from typing import Any
 
 
@@ -23,12 +24,17 @@ def seconds(work: Callable[[], Any], runs: int = 5, enough: float = 5.0) -> floa
 
 
 def elsewhere(module: str, *arguments: Any, cap: float) -> float | None:
-    """The seconds that ``python -m module arguments`` prints; None when it exceeds the cap."""
+    """The seconds that ``python -m module arguments`` prints.
+
+    None when it exceeds the cap, nan when it ends in an error.
+    """
     command = [sys.executable, "-m", module, *map(str, arguments)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=cap, check=True)
     except subprocess.TimeoutExpired:
         return None
+    except subprocess.CalledProcessError:
+        return nan
     return float(done.stdout.split()[-1])
 
 
@@ -38,7 +44,10 @@ def installed(name: str) -> bool:
 
 
 def row(work: str, own: float, peer: str, theirs: float | None, cap: float) -> dict[str, str]:
-    """One line of the table; a peer without a time was out at the cap."""
+    """One line of the table; a peer without a time was out at the cap, or failed."""
+    if theirs is not None and isnan(theirs):
+        failed = {"peer": peer, "peer (s)": "failed", "ratio": ""}
+        return {"work": work, "qtheory (s)": f"{own:.2g}"} | failed
     ratio = cap / own if theirs is None else theirs / own
     return {
         "work": work,

@@ -62,7 +62,9 @@ def _markon(chain: Chain) -> Callable[[], Any]:
     from markon import solve_ctmc
 
     named = {(f"s{i}", f"s{j}"): rate for (i, j), rate in chain.items()}
-    return lambda: solve_ctmc(named)
+    # in the order of the chain: markon's own order changes from run to run, and some orders fail
+    states = [f"s{i}" for i in range(1 + max(map(max, chain)))]
+    return lambda: solve_ctmc(named, states)
 
 
 def _storm(chain: Chain) -> Callable[[], Any]:
