@@ -4,7 +4,8 @@ Both sides start from the finished generator. qtheory returns fractions in lowes
 them, and so are those of DomainMatrix over the polynomial ring, SymPy's fastest path, cancelled.
 The answers of `limiting_distribution` and markon are left as they come, and Storm gives one
 probability only, since it refuses the vector of a parametric chain. SymPy runs with its default
-ground types on sparse matrices. Each solve has its own process. Times are the best of five runs, or of those that start within 5 s.
+ground types on sparse matrices. Each solve has its own process. Times are the best of five runs,
+or of those that start within 5 s.
 """
 
 from __future__ import annotations
