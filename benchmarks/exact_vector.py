@@ -17,6 +17,7 @@ from typing import Any
 import sympy as sp
 
 from benchmarks._chains import CHAINS, Chain, matrix
+from benchmarks._storm import long_run
 from benchmarks._timing import elsewhere, installed, row, seconds
 
 CAP = 40.0
@@ -69,30 +70,17 @@ def _markon(chain: Chain) -> Callable[[], Any]:
 
 
 def _storm(chain: Chain) -> Callable[[], Any]:
-    import stormpy
-
     size = 1 + max(map(max, chain))
-    names = {s: f"x{k}" for k, s in enumerate(sorted(matrix(chain).free_symbols, key=str))}
+    found = sorted(matrix(chain).free_symbols, key=str)
+    names = {symbol: sp.Symbol(f"x{k}") for k, symbol in enumerate(found)}
     lines = [
         "ctmc",
         *(f"const double {name};" for name in names.values()),
         f"module chain s : [0..{size - 1}] init 0;",
-        *(f"<> s={i} -> {r.xreplace(_symbols(names))} : (s'={j});" for (i, j), r in chain.items()),
+        *(f"<> s={i} -> {rate.xreplace(names)} : (s'={j});" for (i, j), rate in chain.items()),
         "endmodule",
     ]
-    import tempfile
-
-    with tempfile.NamedTemporaryFile("w", suffix=".prism") as file:
-        file.write("\n".join(lines))
-        file.flush()
-        program = stormpy.parse_prism_program(file.name)
-    asked = stormpy.parse_properties("LRA=? [ s=0 ]", program)
-    model = stormpy.build_model[stormpy.RationalFunction](program, asked)
-    return lambda: stormpy.model_checking(model, asked[0])
-
-
-def _symbols(names: dict[sp.Symbol, str]) -> dict[sp.Symbol, sp.Symbol]:
-    return {symbol: sp.Symbol(name) for symbol, name in names.items()}
+    return long_run("\n".join(lines), "s=0", parametric=True)
 
 
 SOLVERS: dict[str, Callable[[Chain], Callable[[], Any]]] = {

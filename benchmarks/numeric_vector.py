@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from benchmarks._storm import long_run
 from benchmarks._timing import elsewhere, installed, row, seconds
 
 CAP = 90.0
@@ -94,10 +95,6 @@ def _quantecon(capacity: int, lam: float) -> Callable[[], Any]:
 
 
 def _storm(capacity: int, lam: float) -> Callable[[], Any]:
-    import tempfile
-
-    import stormpy
-
     text = f"""ctmc
 module queues
   x : [0..{capacity}] init 0; y : [0..{capacity}] init 0;
@@ -106,13 +103,7 @@ module queues
   <> x>0 -> 1 : (x'=x-1);
   <> y>0 -> 1 : (y'=y-1);
 endmodule"""
-    with tempfile.NamedTemporaryFile("w", suffix=".prism") as file:
-        file.write(text)
-        file.flush()
-        program = stormpy.parse_prism_program(file.name)
-    asked = stormpy.parse_properties("LRA=? [ x=0 & y=0 ]", program)
-    model = stormpy.build_model(program, asked)
-    return lambda: stormpy.model_checking(model, asked[0])
+    return long_run(text, "x=0 & y=0")
 
 
 SOLVERS: dict[str, Callable[[int, float], Callable[[], Any]]] = {
