@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeGuard
 
 import sympy as sp
 from flint import arb, ctx
@@ -75,21 +75,28 @@ def gap(
         named = ", ".join(map(str, profile))
         raise DomainError(f"a profile needs {', '.join(map(str, actions))}, got {named}")
     mixtures = {player.action: _mixture(player, profile[player.action]) for player in players}
+    places = [*mixtures.values()]
     gains = {}
     for index, player in enumerate(players):
         function = at_point(player.payoff, actions, at)
-        places = [*mixtures.values()]
-        rational = all(
-            isinstance(action, Algebraic) and action.is_rational
-            for mixture in places
-            for action, _ in mixture
-        )
-        gain = _exact_gain if rational else _enclosed_gain
-        gains[player.action] = gain(player, function, index, places)
+        if _are_rational(places):
+            gains[player.action] = _exact_gain(player, function, index, places)
+        else:
+            gains[player.action] = _enclosed_gain(player, function, index, places)
     return Gap(gains)
 
 
 Mixture = list[tuple[Algebraic | Enclosure, Fraction]]
+RationalMixture = list[tuple[Algebraic, Fraction]]
+"""A mixture of rational actions."""
+
+
+def _are_rational(places: list[Mixture]) -> TypeGuard[list[RationalMixture]]:
+    return all(
+        isinstance(action, Algebraic) and action.is_rational
+        for mixture in places
+        for action, _ in mixture
+    )
 
 
 def _mixture(player: Player, strategy: Any) -> Mixture:
@@ -112,13 +119,12 @@ def _mixture(player: Player, strategy: Any) -> Mixture:
     return found
 
 
-def _expected(function: Payoff, index: int, places: list[Mixture]) -> Payoff:
+def _expected(function: Payoff, index: int, places: list[RationalMixture]) -> Payoff:
     """The payoff against rational mixtures of the others, as a function of one action."""
     for other in reversed(range(len(places))):
         if other != index:
             parts = [
-                function.fixed(other, action).times(weight)  # type: ignore[arg-type]
-                for action, weight in places[other]
+                function.fixed(other, action).times(weight) for action, weight in places[other]
             ]
             total = parts[0]
             for part in parts[1:]:
@@ -127,16 +133,14 @@ def _expected(function: Payoff, index: int, places: list[Mixture]) -> Payoff:
     return function
 
 
-def _exact_gain(player: Player, function: Payoff, index: int, places: list[Mixture]) -> Enclosure:
+def _exact_gain(
+    player: Player, function: Payoff, index: int, places: list[RationalMixture]
+) -> Enclosure:
     own = _expected(function, index, places)
     low, high = algebraic(player.actions.lower), algebraic(player.actions.upper)
-    gains = [
-        (weight, deviation_gain(own, low, high, action))  # type: ignore[arg-type]
-        for action, weight in places[index]
-    ]
     total = algebraic(0)
-    for weight, gain in gains:
-        total = total + algebraic(weight) * gain
+    for action, weight in places[index]:
+        total = total + algebraic(weight) * deviation_gain(own, low, high, action)
     return total.enclosure()
 
 

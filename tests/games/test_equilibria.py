@@ -117,6 +117,8 @@ def test_two_convex_players_play_the_ends():
     found = equilibria(Player(x, (x - y) ** 2), Player(y, (x - y) ** 2))
     assert found.complete == "all"
     assert {tuple(p.lower for p in pair) for pair in spans(found)} == {(0, 1), (half, half), (1, 0)}
+    # not strictly convex: where y = 0 every x is a best reply
+    assert equilibria(Player(x, x**2 * y), Player(y, x * y**2)).complete == "some"
 
 
 def test_equilibria_contain_only_best_replies():

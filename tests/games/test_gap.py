@@ -39,6 +39,16 @@ def test_enclosed_gains_hold_the_exact_ones(p, q):
         assert enclosed.gains[action].upper - enclosed.gains[action].lower < Fraction(1, 10**11)
 
 
+@settings(max_examples=15, deadline=None)
+@given(units, units)
+def test_enclosed_gains_hold_those_at_both_ends_of_the_digits(p, q):
+    ends = max(q - Fraction(1, 50), Fraction(0)), min(q + Fraction(1, 50), Fraction(1))
+    enclosed = gap(players, {x: p, y: Enclosure(*ends, 2)})
+    for end in ends:
+        exact = gap(players, {x: p, y: end})
+        assert all(exact.gains[action].lower in enclosed.gains[action] for action in (x, y))
+
+
 def test_mixtures():
     matching = Player(x, x * y + (1 - x) * (1 - y)), Player(y, x * (1 - y) + (1 - x) * y)
     even = {0: "1/2", 1: "1/2"}

@@ -96,5 +96,7 @@ def test_pickles_without_evaluating_relations():
 def test_no_point_needs_conditions():
     assert no_point(plane, [c < d, c > 2 * d])
     assert isinstance(no_point(plane, [c < d, 2 * c > d]), Refuted)
+    # c <= d and c >= d do not exclude each other
+    assert no_point(plane, [c <= d, c >= d, c > 1, d < 1])
     with pytest.raises(DomainError, match="at least one condition"):
         no_point(plane, [])
