@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from hypothesis import given, settings
-from hypothesis import strategies as st
+from joining_games import games
 from scipy.optimize import brentq, minimize_scalar
 
 from qtheory.balls import Enclosure, evaluate
@@ -39,18 +39,6 @@ PUBLISHED = {  # arXiv 2012.14955's system at lam 0.4, lam_s 0.3, mu 1: E_N[X], 
 }
 INTERIOR = joining_game("2/5", "3/10", 1, "13/8", 1)
 ALL_JOIN = joining_game("2/5", "3/10", 1, "13/6", 1)
-
-parts = st.integers(1, 20)
-games = st.builds(
-    lambda own, smart, spare, R, C: joining_game(
-        Fraction(own, 10), Fraction(smart - 1, 10), Fraction(own + smart + spare, 10), R, C
-    ),
-    parts,
-    parts,
-    parts,
-    st.fractions(40, 60, max_denominator=9),
-    st.fractions(1, 5, max_denominator=9),
-)
 
 
 def same(number, formula, game):
@@ -132,6 +120,8 @@ def test_no_dedicated_customers():
     assert play.shortest == finite_play(joining_game(0, "3/10", 1, 2, 1), 2, "1/3").shortest
     assert finite_equilibrium(joining_game(0, "3/10", 1, 2, 1), 2).q.lower == 1
     assert finite_equilibrium(joining_game(0, "3/10", 1, "6/5", 1), 2).q.upper == 0
+    # S_N does not depend on q
+    assert finite_optimum(joining_game(0, "3/10", 1, 2, 1), 2).parts == ((0, 1),)
 
 
 def test_price_of_anarchy_in_the_interior():
@@ -192,6 +182,13 @@ def test_gap_is_the_gain_of_the_best_deviation(fraction):
         gain = max(p / 10 * U for p in range(11)) - q * U
         assert float(play.gap.lower) - 1e-12 <= gain <= float(play.gap.upper) + 1e-12
     assert play.gap.lower >= 0
+
+
+def test_gap_may_be_zero_where_the_utility_may_be():
+    """q_e(2) lies within 1/10^4 of 0.35833."""
+    play = finite_play(INTERIOR, 2, "717/2000", "1/20")
+    assert play.utility.lower < 0 < play.utility.upper
+    assert play.gap.lower == 0 < play.gap.upper
 
 
 def test_shortest_and_length_grow_with_q():

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from qtheory.arithmetic import exact
@@ -51,7 +52,7 @@ class GapRow:
     @property
     def numbers(self) -> tuple[float, float, float]:
         """The middle of each value."""
-        return tuple(_middle(v) for v in (self.shortest, self.epsilon, self.distance))  # type: ignore[return-value]
+        return _middle(self.shortest), _middle(self.epsilon), _middle(self.distance)
 
     def __str__(self) -> str:
         return f"N = {self.N}: E[M] = {_text(self.shortest)}, eps = {_text(self.epsilon)}"
@@ -102,8 +103,8 @@ def gap_table(
             found = simulate_occupancy(N, **_own(game, q), seed=seed, progress=progress)
             shortest = found.shortest
             values = (
-                _mapped(shortest, name, lambda m, f=f: f(game, q, m))  # type: ignore[misc]
-                for name, f in (("eps", _gap), ("distance", _distance))
+                _mapped(shortest, name, partial(function, game, q))
+                for name, function in (("eps", _gap), ("distance", _distance))
             )
             rows.append(GapRow(N, "simulated", shortest, *values))
     return tuple(rows)

@@ -40,7 +40,6 @@ from qtheory.games.threshold import joining_equilibria
 from qtheory.games.welfare import Anarchy
 from qtheory.games.welfare import price_of_anarchy as compared
 from qtheory.systems.dedicated_streams import C, R, lam_s, mu, q, utility, welfare
-from qtheory.systems.dedicated_streams.occupancy_bounds import enclose_shortest
 
 _lam = Symbol("lambda", nonnegative=True)
 
@@ -176,6 +175,8 @@ def finite_play(game: JoiningGame, N: int, fraction: Any, width: Any = WIDTH) ->
     Raises `ModelError` unless N >= 1, `DomainError` for q outside [0, 1], and `PrecisionError`
     for a width or a number of queues out of reach.
     """
+    from qtheory.systems.dedicated_streams.occupancy_bounds import enclose_shortest
+
     fraction, wanted = _probability(fraction), exact(width)
     lam, lam_s, mu, R, C = game.lam, game.lam_s, game.mu, game.R, game.C
     dedicated = lam * fraction

@@ -33,7 +33,6 @@ from qtheory.systems.dedicated_streams import (
 )
 
 _y = sp.Symbol("y", positive=True)
-_slope = sp.diff(welfare(), q)
 
 _ZERO, _ONE = sp.Integer(0), sp.Integer(1)
 _CROWD = C * (mu + lam_s)
@@ -83,14 +82,14 @@ def regimes() -> Regimes:
     {'some join, fewer should': {'q_e': 1/2, 'q_opt': 5/2 - sqrt(5), 'S_e': 3/16,
      'S_opt': 249/80 - 13*sqrt(5)/10}}
     """
-    free = game.over(_y)
+    free, slope = game.over(_y), sp.diff(welfare(), q)
     shapes = tuple(
         Claim(
             f"{name} increases in y = mu - lambda q",
             increasing(function.subs(q, (mu - _y) / lam), _y),
             free,
         )
-        for name, function in (("U", utility), ("S'", _slope))
+        for name, function in (("U", utility), ("S'", slope))
     )
     found = []
     for case in CASES.regimes:
@@ -98,7 +97,7 @@ def regimes() -> Regimes:
         q_e, q_opt = case.values["q_e"], case.values["q_opt"]
         claims = [
             *_root("U", "q_e", utility, q_e, part),
-            *_root("S'", "q_opt", _slope, q_opt, part),
+            *_root("S'", "q_opt", slope, q_opt, part),
         ]
         for name, place in (("S_e", q_e), ("S_opt", q_opt)):
             same = relation(welfare(place), "==", case.values[name])
