@@ -180,7 +180,8 @@ def test_free_attacks_and_free_defence():
     assert shown(0, "3/8") == ("1", "1", "0", "15/8")
     assert shown(0, 1) == ("1", "0", "1", "2")
     assert shown("3/14", 0) == ("0", "[1/2, 1]", "[0, 1/2]", "3/2")
-    assert shown("1/2", 0) == ("0", "[0, 1]", "[0, 1]", "3/2")
+    for attack in ("1/2", "3/4"):
+        assert shown(attack, 0) == ("0", "[0, 1]", "[0, 1]", "3/2")
     assert shown(0, 0) == ("[0, 1]", "1", "0", "3/2")
     assert game.equilibrium(1, 1, 0, 0).regimes == ()
 

@@ -114,6 +114,14 @@ def test_a_point_on_a_boundary_is_not_decided():
     assert equilibrium(LAM, 1, middle(near) + F(1, 10**20), 1, digits=3).regime == "I"
 
 
+def test_few_digits_do_not_decide_for_the_wrong_regime():
+    """J'(phat) = 0.0900505... at ca = 1/50; 2 digits leave it between 0.088 and 0.092."""
+    above, below = (equilibrium(LAM, 1, F(1, 50), cb, digits=2) for cb in (F("0.091"), F("0.09")))
+    assert (above.regime, below.regime) == ("III", "IV")
+    assert F(99, 100) < below.theta.lower <= F("0.09") / F("0.0900505")
+    assert F("0.09") / F("0.0900506") <= below.theta.upper < 1
+
+
 def test_the_map_agrees_with_certified_points():
     points = [*POINTS.values(), (F(115, 1000), F(17, 100)), (F(117, 1000), F(17, 100))]
     regimes = []

@@ -15,7 +15,7 @@ from qtheory.errors import DomainError, UnstableError
 from qtheory.systems import shorter_queue as sq
 from qtheory.systems.shorter_queue import cost_shape, exact_cost
 from qtheory.systems.shorter_queue.cost_shape import convexity, increasing
-from qtheory.systems.shorter_queue.exact_cost import cost, slope, taylor
+from qtheory.systems.shorter_queue.exact_cost import Expansion, cost, slope, taylor
 from qtheory.systems.shorter_queue.geometric_drift import geometric_drift
 
 # lam = mu = 1: by drift certificates, see tests/drift/test_enclosure.py
@@ -158,6 +158,17 @@ def test_any_unit_of_time(unit):
     assert geometric_drift(unit, unit).kappa == unit * geometric_drift(1, 1).kappa
 
 
+@pytest.mark.parametrize("jobs", [True, False])
+def test_errors_carry_what_the_window_leaves_out_and_the_errors_before(jobs):
+    """e_0 >= f/V beyond the window, where B_0 >= 0, and eta_n >= spread eta_(n-1)."""
+    drift, top = geometric_drift(1, 1), 60
+    series = Expansion(F(1), F(1), F(1, 2), top, 200).series(jobs, 3)
+    beyond = [(m, d) for m in range(top) for d in range(top) if top < 3 * m + 2 * d <= top + 3]
+    left_out = max((2 * m + d if jobs else 1) / drift.at(m, d) for m, d in beyond)
+    assert series.errors[0] >= drift.at(0, 1) * left_out / drift.kappa
+    assert all(after >= drift.spread * before for before, after in pairwise(series.errors))
+
+
 def test_numbers_beyond_doubles_are_refused():
     long = F(10**330 - 1, 10**330)
     with pytest.raises(PrecisionError, match="lambda/mu has too many digits"):
@@ -168,7 +179,8 @@ def test_numbers_beyond_doubles_are_refused():
         convexity("1e-400", 1)
 
 
-@pytest.mark.parametrize(("lam", "mu"), [("1/2", 1), ("9/2", 3)])
+# p = 1 decides kappa at load 1/10, p = 0 at load 3/2
+@pytest.mark.parametrize(("lam", "mu"), [("1/10", 1), ("1/2", 1), ("9/2", 3)])
 def test_the_geometric_drift_state_by_state(lam, mu):
     drift, lam, mu = geometric_drift(lam, mu), exact(lam), exact(mu)
     assert drift.kappa > 0 and min(drift.values) >= 1 and drift.base > 1
@@ -223,6 +235,15 @@ def test_a_curve_that_is_not_convex_is_not_proved():
     assert F(19, 10) < least <= 2
 
 
+def test_the_coefficients_beyond_the_last_count():
+    """J = -1/(1 - s) has J'' = -2/(1 - s)^3, all of its coefficients being -1."""
+    none = F(0)
+    jobs = exact_cost.Series((F(-1),) * 8, (none,) * 8, F(1), F(1))
+    time = exact_cost.Series((none,) * 8, (none,) * 8, F(1, 10**9), F(1))
+    half = F(1, 2)
+    assert cost_shape._Curvature(jobs, time, half)(half, half) <= -16
+
+
 def test_errors_name_the_condition():
     with pytest.raises(UnstableError, match=r"needs lambda < 2\*mu"):
         cost(2, 1, "1/2")
@@ -234,5 +255,8 @@ def test_errors_name_the_condition():
         taylor(1, 1, 0, -1)
     with pytest.raises(DomainError, match="digits 0"):
         taylor(1, 1, 0, 0, digits=0)
+    for coefficient in (cost, slope):
+        with pytest.raises(DomainError, match="digits must be from 1"):
+            coefficient(1, 1, 1, digits=0)
     with pytest.raises(PrecisionError, match="more than 250"):
         cost(1, 1, 0, digits=300)

@@ -17,7 +17,6 @@ The B_n are solved for in a window and refined in integers; their residuals are 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -28,7 +27,7 @@ import sympy as sp
 from flint import arb, ctx
 
 from qtheory.arithmetic import exact, to_fmpq
-from qtheory.balls import Enclosure, rational_value
+from qtheory.balls import Enclosure, evaluate
 from qtheory.drift.window import Poisson, PrecisionError, level_window
 from qtheory.errors import DomainError
 from qtheory.systems.shorter_queue import JB, domain, lam, mu
@@ -176,10 +175,7 @@ def cost(lam: Any, mu: Any, p: Any, digits: int = 15) -> Enclosure:
 
     Raises as `taylor` does.
     """
-    place = domain.require({"lambda": lam, "mu": mu, "p": p})
-    if place[domain.symbols[2]] == 1:
-        return _exactly(JB, place, digits)
-    return taylor(lam, mu, p, 0, digits)[0]
+    return _coefficient(lam, mu, p, 0, digits, JB)
 
 
 def slope(lam: Any, mu: Any, p: Any, digits: int = 12) -> Enclosure:
@@ -190,16 +186,15 @@ def slope(lam: Any, mu: Any, p: Any, digits: int = 12) -> Enclosure:
 
     Raises as `taylor` does.
     """
+    return _coefficient(lam, mu, p, 1, digits, full_slope)
+
+
+def _coefficient(lam: Any, mu: Any, p: Any, order: int, digits: int, full: sp.Expr) -> Enclosure:
+    """One of the coefficients of `taylor`; at p = 1 by its closed form."""
     place = domain.require({"lambda": lam, "mu": mu, "p": p})
     if place[domain.symbols[2]] == 1:
-        return _exactly(full_slope, place, digits)
-    return taylor(lam, mu, p, 1, digits)[1]
-
-
-def _exactly(formula: sp.Expr, place: Mapping[sp.Symbol, Fraction], digits: int) -> Enclosure:
-    value = rational_value(formula, place)
-    assert value is not None
-    return Enclosure(value, value, digits)
+        return evaluate(full, place, digits)
+    return taylor(lam, mu, p, order, digits)[order]
 
 
 full_slope = 4 * mu * lam**2 / ((2 * mu - lam) ** 2 * (2 * mu + lam))
