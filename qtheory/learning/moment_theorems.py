@@ -47,7 +47,7 @@ class PemantleRosenthal:
 
     def __post_init__(self) -> None:
         for name in ("drift", "level", "order", "moment", "start"):
-            object.__setattr__(self, name, _number(getattr(self, name)))
+            object.__setattr__(self, name, number(getattr(self, name)))
         _require(self.drift > 0, "a drift a > 0", self.drift)
         _require(self.order > 2, "an order p > 2", self.order)
         _require(self.moment >= 0, "a moment K >= 0", self.moment)
@@ -105,7 +105,7 @@ class Hajek:
 
     def __post_init__(self) -> None:
         for name in ("drift", "level", "exponent", "transform", "mean"):
-            object.__setattr__(self, name, _number(getattr(self, name)))
+            object.__setattr__(self, name, number(getattr(self, name)))
         _require(self.drift > 0, "a drift e0 > 0", self.drift)
         _require(self.exponent > 0, "h > 0", self.exponent)
         _require(
@@ -126,18 +126,23 @@ class Hajek:
 
     def contraction(self, s: Any) -> sp.Expr:
         """q = 1 - s e0 + c s^2, below 1; `DomainError` unless 0 < s <= h and s < e0/c."""
-        s = _number(s)
+        s = number(s)
         _require(s > 0 and _at_most(s, self.exponent), f"0 < s <= h = {self.exponent}", s)
         _require(not _at_most(self.drift, s * self.curvature), f"s c < e0 = {self.drift}", s)
         return 1 - s * self.drift + self.curvature * s**2
 
     def tail_bound(self, b: Any, s: Any, k: int | None = None, start: Any = 0) -> sp.Expr:
-        """The bound on P(X_k >= b) for X_0 = start; without k it holds for every k."""
-        q, s = self.contraction(s), _number(s)
-        late, early = sp.exp(s * (self.level - b)), sp.exp(s * (_number(start) - b))
+        """The bound on P(X_k >= b) for X_0 = start; without k it holds for every k.
+
+        Raises `DomainError` for s as in `contraction`, and unless k is a whole number >= 0.
+        """
+        q, s, b = self.contraction(s), number(s), number(b)
+        late, early = sp.exp(s * (self.level - b)), sp.exp(s * (number(start) - b))
         if k is None:
             return early + self.transform * late / (1 - q)
-        return q**k * early + self.transform * late * (1 - q**k) / (1 - q)
+        steps = number(k)
+        _require(steps.is_integer and steps >= 0, "a whole number k >= 0", k)
+        return q**steps * early + self.transform * late * (1 - q**steps) / (1 - q)
 
     def report(self) -> str:
         """The hypotheses with what is known of them, and the conclusion."""
@@ -168,7 +173,8 @@ def _at_most(left: sp.Expr, right: sp.Expr) -> bool:
     return bool(left == right) or evaluate(right - left).lower >= 0
 
 
-def _number(value: Any) -> sp.Expr:
+def number(value: Any) -> sp.Expr:
+    """A formula as it is, anything else as an exact number."""
     if isinstance(value, sp.Basic):
         return value
     return sp.Rational(*exact(value).as_integer_ratio())

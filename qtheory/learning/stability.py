@@ -23,7 +23,7 @@ from qtheory.domain import Domain
 from qtheory.errors import DomainError, ModelError
 from qtheory.formulas import relation
 from qtheory.learning.feasibility import Feasibility, feasibility
-from qtheory.learning.moment_theorems import PemantleRosenthal
+from qtheory.learning.moment_theorems import PemantleRosenthal, number
 
 
 @dataclass(frozen=True, repr=False)
@@ -141,9 +141,11 @@ def window_condition(
     >>> print(window_condition(["1/4"] * 3, "1/5", 10**6, "1/1000", 20_000))
     0.023 <= 1/40
 
-    Raises `DomainError` unless 0 < lambda <= 1, 0 < eta < 1, 0 <= delta, 0 <= phi and w >= 1.
+    Raises `DomainError` unless 0 < lambda <= 1, 0 < eta < 1, delta >= 0, phi >= 0 and w is a whole
+    number >= 1.
     """
     rates, margin, share, regret = tuple(map(exact, lam)), exact(eta), exact(delta), exact(regret)
+    w = exact(steps)
     if not rates:
         raise ModelError("needs at least one queue, got 0")
     for name, good, got in (
@@ -152,12 +154,12 @@ def window_condition(
         ("delta >= 0", share >= 0, share),
         # the proof bounds max(Reg_i, 0), which no negative number does
         ("a regret phi >= 0", regret >= 0, regret),
-        ("a window w >= 1", steps >= 1, steps),
+        ("a whole window w >= 1", w >= 1 and w.denominator == 1, w),
     ):
         if not good:
             raise DomainError(f"needs {name}, got {got}")
-    rational = regret / steps + len(rates) * share
-    left = sp.Rational(*rational.as_integer_ratio()) + len(rates) * sp.exp(-sp.Rational(steps, 4))
+    rational = regret / w + len(rates) * share
+    left = number(rational) + len(rates) * sp.exp(-number(w / 4))
     return WindowCondition(evaluate(left), margin * min(rates) / 2)
 
 
@@ -182,7 +184,7 @@ def drift_constants(lam: Sequence[Any], eta: Any, steps: Any) -> DriftConstants:
 
     Raises `ModelError` without a queue.
     """
-    rates, margin, w = _numbers(lam), _number(eta), _number(steps)
+    rates, margin, w = _numbers(lam), number(eta), number(steps)
     least, n = sp.Min(*rates), len(rates)
     A = sp.Rational(9 * n**2, 2) / least + 3 * sum(1 / x for x in rates)
     root = sp.sqrt(least)
@@ -200,7 +202,7 @@ def fourth_moment(lam: Sequence[Any], steps: Any) -> sp.Expr:
 
     Raises `ModelError` without a queue.
     """
-    rates, w = _numbers(lam), _number(steps)
+    rates, w = _numbers(lam), number(steps)
     parts = [x * (1 + (2 - x) * (x**2 - 12 * x + 12) / x**4) for x in rates]
     return 8 * w**4 * sum(rates) * sum(parts)
 
@@ -341,9 +343,4 @@ def drift_steps() -> dict[str, tuple[sp.Rel, Domain]]:
 def _numbers(lam: Sequence[Any]) -> list[sp.Expr]:
     if not len(lam):
         raise ModelError("needs at least one queue, got 0")
-    return [_number(x) for x in lam]
-
-
-def _number(value: Any) -> sp.Expr:
-    """A formula as it is, anything else as an exact number."""
-    return value if isinstance(value, sp.Basic) else sp.Rational(*exact(value).as_integer_ratio())
+    return [number(x) for x in lam]

@@ -9,10 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qtheory import Domain, evaluate, prove
+from qtheory.balls import Enclosure
 from qtheory.errors import DomainError, ModelError
 from qtheory.learning.moment_theorems import Hajek, PemantleRosenthal
 from qtheory.learning.regret_bounds import exp3p_bound
 from qtheory.learning.stability import (
+    WindowCondition,
     drift_constants,
     drift_steps,
     fourth_moment,
@@ -112,8 +114,20 @@ def test_windows():
     assert float(short.left) == pytest.approx(3 * (0.001 + math.exp(-19 / 4)))
     assert not short and window_condition(lam, eta, 20, delta, 0)
     assert str(short) == "0.0289551 > 1/40"
+    # the smallest rate counts
+    assert window_condition(["1/2", "1/4", "1/3"], eta, 20, delta, 0).right == Fraction(1, 40)
+    # digits that leave it open prove nothing
+    unclear = WindowCondition(Enclosure(Fraction(1, 3), Fraction(1, 2), 1), Fraction(2, 5))
+    assert not unclear and "not shown <=" in str(unclear)
     with pytest.raises(DomainError, match="w >= 1, got -5"):
         window_condition(lam, eta, -5, delta, 0)
+    with pytest.raises(DomainError, match="a whole window w >= 1, got 41/2"):
+        window_condition(lam, eta, 20.5, delta, 0)
+    # 10^-28 above the right side, which a quotient of floats does not see
+    above = Fraction(1000, 30) + Fraction(1, 10**25)
+    for steps in (1000, 1000.0):
+        assert not window_condition(["1/3"], eta, steps, 0, above)
+        assert window_condition(["1/3"], eta, steps, 0, above - Fraction(2, 10**25))
     with pytest.raises(DomainError, match="0 < eta < 1, got 1"):
         window_condition(lam, 1, 10, delta, 0)
     with pytest.raises(DomainError, match="0 < lambda <= 1, got 0"):
@@ -194,6 +208,11 @@ def test_hajek_on_an_exact_chain():
             for s in ("1/20", "1/10", "1/5"):
                 above = evaluate(bound.tail_bound(b, s, k)).lower
                 assert sum(law[b:]) <= above
+    # P(X_0 >= 200) = 1 from the start 200: at k = 0, and so for all k
+    assert evaluate(bound.tail_bound(200, "1/10", start=200)).lower >= 1
+    assert bound.tail_bound(200, "1/10", 0, start=200) == 1
+    # c = (D - 1 - h E[Z]) / h^2 with increments of 1 and h = 2
+    assert Hajek("1/6", 0, 2, sp.exp(2), 1).curvature.equals((sp.exp(2) - 3) / 4)
     # far out it says something for all times
     assert evaluate(bound.tail_bound(200, "1/10")).upper < Fraction(1, 10**5)
     assert "assumed: |X_(k+1) - X_k| <= Z" in bound.report() and not bound.is_complete
@@ -201,6 +220,12 @@ def test_hajek_on_an_exact_chain():
         bound.tail_bound(5, "1/2", 3)
     with pytest.raises(DomainError, match="0 < s <= h"):
         bound.tail_bound(5, 2, 3)
+    for k in (-3, 2.5):
+        with pytest.raises(DomainError, match="a whole number k >= 0"):
+            bound.tail_bound(5, "1/10", k)
+    # a level written as a decimal is exact
+    assert bound.tail_bound(5.5, "1/10") == bound.tail_bound("11/2", "1/10")
+    assert bound.tail_bound(5.1, "1/10", 3) == bound.tail_bound("51/10", "1/10", 3)
     with pytest.raises(DomainError, match="drift e0 > 0"):
         Hajek(0, 0, 1, sp.E, 1)
     with pytest.raises(DomainError, match="D >= 1"):
