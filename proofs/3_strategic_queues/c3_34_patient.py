@@ -93,8 +93,8 @@ def growth_rates_of_patient_queues():
             "200 random rational games, at most 5 queues and 4 servers, seeds 0 to 199",
         )
     }
-    for i, rate in enumerate(exact):
-        claims[f"queue {i}"] = estimated(f"r_{i}", "==", rate, lambda i=i: age_growth(i), where)
+    for i, rate in enumerate(exact, 1):
+        claims[f"queue {i}"] = estimated(f"r_{i}", "==", rate, lambda i=i: age_growth(i - 1), where)
     return claims
 
 

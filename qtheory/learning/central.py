@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from qtheory.arithmetic import exact
 from qtheory.errors import ModelError
 from qtheory.learning.learners import SUM_TOLERANCE
 
@@ -57,7 +57,7 @@ class RandomisedSchedule:
     assignments: tuple[tuple[int, ...], ...]
 
     def __post_init__(self) -> None:
-        weights = tuple(Fraction(w) if isinstance(w, str) else w for w in self.weights)
+        weights = tuple(exact(w) if isinstance(w, str) else w for w in self.weights)
         assignments = tuple(tuple(row) for row in self.assignments)
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "assignments", assignments)

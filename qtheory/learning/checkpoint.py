@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -38,8 +39,10 @@ def load(path: Path, about: Mapping[str, str]) -> Finished | None:
 def save(path: Path, about: Mapping[str, str], finished: Finished) -> None:
     """Write the file anew; an interruption leaves the old one or the new one."""
     part = path.with_name(f"{path.name}.part")
+    # Any, since savez also has a keyword that is no array
+    arrays: dict[str, Any] = {"about": np.array(json.dumps(about)), **finished}
     with part.open("wb") as file:
-        np.savez(file, about=np.array(json.dumps(about)), **finished)  # type: ignore[arg-type]
+        np.savez(file, **arrays)
     os.replace(part, path)
 
 

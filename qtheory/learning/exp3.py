@@ -149,15 +149,6 @@ def _set_parameters(memory: _Weights, agents: np.ndarray, steps: int, delta: flo
     memory.bonus[agents] = alpha / math.sqrt(arms * steps)
 
 
-def _choose(memory: _Weights, uniforms: np.ndarray) -> np.ndarray:
-    upto = memory.chances[:-1]
-    if len(upto) > 1:
-        upto = upto.copy()
-        for arm in range(1, len(upto)):
-            upto[arm] += upto[arm - 1]
-    return pick(uniforms, upto)
-
-
 def _learn(memory: _Weights, arms: np.ndarray, served: np.ndarray, sent: np.ndarray) -> None:
     """All weights are multiplied by exp(gamma/(3K) (1{j = a} x + alpha/sqrt(K T)) / p_j)."""
     agents = len(sent)
@@ -175,8 +166,26 @@ def _learn(memory: _Weights, arms: np.ndarray, served: np.ndarray, sent: np.ndar
     memory.chances += memory.gamma / len(memory.logs)
 
 
+class _ByChances:
+    """A learner that plays the probabilities in its memory."""
+
+    def probabilities(self, memory: _Weights) -> np.ndarray:
+        """The mixed strategies of the next play, of shape (arms, agents)."""
+        return memory.chances
+
+    def choose(
+        self, memory: _Weights, uniforms: np.ndarray, ages: np.ndarray, t: int
+    ) -> np.ndarray:
+        upto = memory.chances[:-1]
+        if len(upto) > 1:
+            upto = upto.copy()
+            for arm in range(1, len(upto)):
+                upto[arm] += upto[arm - 1]
+        return pick(uniforms, upto)
+
+
 @dataclass(frozen=True)
-class Exp3P:
+class Exp3P(_ByChances):
     """Exp3.P for T = `steps` plays: small regret with probability 1 - delta.
 
     ``w_j *= exp(gamma/(3K) (1{j = a} x / p_j + alpha / (p_j sqrt(K T))))`` for all arms j, with
@@ -196,15 +205,6 @@ class Exp3P:
         _set_parameters(memory, np.arange(agents), self.steps, self.delta)
         return memory
 
-    def probabilities(self, memory: _Weights) -> np.ndarray:
-        """The mixed strategies of the next play, of shape (arms, agents)."""
-        return memory.chances
-
-    def choose(
-        self, memory: _Weights, uniforms: np.ndarray, ages: np.ndarray, t: int
-    ) -> np.ndarray:
-        return _choose(memory, uniforms)
-
     def learn(
         self, memory: _Weights, arms: np.ndarray, served: np.ndarray, sent: np.ndarray
     ) -> None:
@@ -212,7 +212,7 @@ class Exp3P:
 
 
 @dataclass(frozen=True)
-class Exp3P1:
+class Exp3P1(_ByChances):
     """Exp3.P.1, which needs no horizon: Exp3.P(2^r, delta/((r+1)(r+2))) for r = r*, r* + 1, ...
 
     Each round starts from scratch; r* is `qtheory.learning.regret_bounds.exp3p1_start`.
@@ -229,15 +229,6 @@ class Exp3P1:
         memory.round += first - 1
         self._next_round(memory, np.arange(agents))
         return memory
-
-    def probabilities(self, memory: _Weights) -> np.ndarray:
-        """The mixed strategies of the next play, of shape (arms, agents)."""
-        return memory.chances
-
-    def choose(
-        self, memory: _Weights, uniforms: np.ndarray, ages: np.ndarray, t: int
-    ) -> np.ndarray:
-        return _choose(memory, uniforms)
 
     def learn(
         self, memory: _Weights, arms: np.ndarray, served: np.ndarray, sent: np.ndarray

@@ -32,8 +32,22 @@ def pick(uniforms: np.ndarray, upto: np.ndarray) -> np.ndarray:
     return np.add.reduce(passed, axis=0, dtype=arm_type(len(upto) + 1))
 
 
+class _Fixed:
+    """A learner whose memory is the cumulative law that it plays at every step."""
+
+    def choose(
+        self, memory: np.ndarray, uniforms: np.ndarray, ages: np.ndarray, t: int
+    ) -> np.ndarray:
+        return pick(uniforms, memory)
+
+    def learn(
+        self, memory: np.ndarray, arms: np.ndarray, served: np.ndarray, sent: np.ndarray
+    ) -> None:
+        pass
+
+
 @dataclass(frozen=True)
-class Mixed:
+class Mixed(_Fixed):
     """A fixed mixed strategy: server j with probability ``probabilities[j]``, at every step.
 
     >>> Mixed(("1/3", "2/3")).probabilities
@@ -58,33 +72,13 @@ class Mixed:
             )
         return _cumulative(self.probabilities)
 
-    def choose(
-        self, memory: np.ndarray, uniforms: np.ndarray, ages: np.ndarray, t: int
-    ) -> np.ndarray:
-        return pick(uniforms, memory)
-
-    def learn(
-        self, memory: np.ndarray, arms: np.ndarray, served: np.ndarray, sent: np.ndarray
-    ) -> None:
-        pass
-
 
 @dataclass(frozen=True)
-class Uniform:
+class Uniform(_Fixed):
     """Every server with the same probability, at every step."""
 
     def start(self, agents: int, arms: int) -> np.ndarray:
         return _cumulative([Fraction(1, arms)] * arms)
-
-    def choose(
-        self, memory: np.ndarray, uniforms: np.ndarray, ages: np.ndarray, t: int
-    ) -> np.ndarray:
-        return pick(uniforms, memory)
-
-    def learn(
-        self, memory: np.ndarray, arms: np.ndarray, served: np.ndarray, sent: np.ndarray
-    ) -> None:
-        pass
 
 
 def _cumulative(probabilities: Any) -> np.ndarray:

@@ -16,8 +16,8 @@ class PathInequality:
     """The two sides' differences, all integers; both are >= 0 where the hypothesis `applies`.
 
     `applies` (R,): every queue of the group has a packet in each step of the window, and an older
-    one than each queue outside. `single` (k, m, R), for queues i of the group and servers j:
-    sum_t S^{i,j} - (V_j - sum over l != i of C^{l,j}). `joint` (R,), times k:
+    one than each queue outside. `single` (k, m, R), for queues i of the group, in increasing order,
+    and servers j: sum_t S^{i,j} - (V_j - sum over l != i of C^{l,j}). `joint` (R,), times k:
     (2k - 1) sum_i C_i + k sum_i max(Reg_i, 0) - k (V_1 + ... + V_k), with the k servers that have
     the most successes.
     """

@@ -8,8 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks._plain_queues import PlainExp3, PlainExp3P, PlainExp3P1, PlainMixed, PlainUCB1
-from qtheory.errors import ModelError
+from benchmarks._plain_queues import (
+    PlainExp3,
+    PlainExp3P,
+    PlainExp3P1,
+    PlainMixed,
+    PlainUCB1,
+    ages_after,
+)
+from qtheory.errors import ExpressionError, ModelError
 from qtheory.learning import (
     UCB1,
     AgeGreedy,
@@ -29,6 +36,7 @@ from qtheory.learning import (
     exp3p_bound,
     exp3p_parameters,
     restarted_bound,
+    simulate,
     trace,
 )
 
@@ -83,6 +91,16 @@ def test_step_by_step_as_defined(learner, plain, arms, seed, activity):
         learner.learn(memory, chosen, served, sent)
         for k in np.flatnonzero(sent):
             own[k].learn(int(chosen[k]), bool(served[k]))
+
+
+def test_the_plain_loop_and_the_arrays_give_one_law():
+    lam, mu, steps = [0.5, 0.4, 0.2], [0.9, 0.5], 60
+    for learner, plain in ((Exp3(), lambda: PlainExp3(2)), (UCB1(), lambda: PlainUCB1(2))):
+        ages = simulate(lam, mu, learner, steps, 2048, seed=11).ages[:, -1]
+        loop = np.array([ages_after(lam, mu, plain, steps, seed) for seed in range(500)])
+        for own, other in zip(ages.T, loop.T, strict=True):
+            error = math.hypot(own.std() / math.sqrt(2048), other.std() / math.sqrt(500))
+            assert abs(own.mean() - other.mean()) <= 4.5 * error
 
 
 def test_mixed_strategies_choose_by_inversion():
@@ -174,9 +192,15 @@ def test_published_parameters_and_bounds():
     # gamma is capped in short rounds
     assert exp3p_parameters(3, 1, 0.05)[0] == 0.6
     assert exp3_bound(2, 100) == pytest.approx(2.63 * math.sqrt(200 * math.log(2)))
+    # T = 1024: ln(K T / delta) + 2 ln(2 + log2 T) = ln(61440 * 144)
+    confidence = math.log(8847360)
+    by_hand = 10 * (math.sqrt(2) + 1) * math.sqrt(6144 * confidence) + 110 * confidence
+    assert exp3p1_bound(3, 1024, 0.05) == pytest.approx(by_hand, rel=1e-14)
     # the bounds grow like sqrt(T log T)
     assert exp3p1_bound(3, 2**24, 0.05) / exp3p1_bound(3, 2**22, 0.05) < 2.3
     assert restarted_bound(10**6, 10**4, exp3p1_bound(3, 10**4, 0.05)) > 2 * 10**4
+    # 3 whole runs and parts of two more
+    assert restarted_bound(10_000, 3000, 60.0) == 6000 + 3 * 60
 
 
 @pytest.mark.parametrize(
@@ -215,6 +239,12 @@ def test_published_parameters_and_bounds():
 def test_bad_learners(call):
     with pytest.raises(ModelError):
         call()
+
+
+def test_probabilities_that_are_no_numbers():
+    for call in (lambda: Mixed(("half",)), lambda: RandomisedSchedule(("half",), ((0, 1),))):
+        with pytest.raises(ExpressionError):
+            call()
 
 
 @dataclass(frozen=True)

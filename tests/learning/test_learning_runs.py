@@ -23,6 +23,8 @@ from qtheory.learning import (
 )
 from qtheory.learning.draws import STREAM, Draws
 from qtheory.learning.rounds import Deciders, Priority, rounds
+from qtheory.learning.run import estimate
+from qtheory.learning.stability import potential_square
 from qtheory.learning.waiting import Deferred, Fifo
 
 LIMIT = 4.5
@@ -230,6 +232,44 @@ def test_interrupted_and_taken_up_again(tmp_path, monkeypatch):
         simulate(*arguments, 10, resume=tmp_path / "nowhere" / "run.npz")
 
 
+def test_a_file_is_taken_up_by_the_same_run_only(tmp_path):
+    file = tmp_path / "run.npz"
+    lam, mu, rest = ["1/2", "1/3"], [1, "1/2"], (Uniform(), 20, 10)
+    simulate(lam, mu, *rest, resume=file)
+    with pytest.raises(ModelError, match="another run: lam"):
+        simulate(["1/2", "1/4"], mu, *rest, resume=file)
+    with pytest.raises(ModelError, match="another run: mu"):
+        simulate(lam, [1, 1], *rest, resume=file)
+    for name, value in (
+        ("seed", 1),
+        ("model", "standard"),
+        ("selection", "random"),
+        ("ties", "random"),
+        ("every", 5),
+        ("window", 5),
+    ):
+        with pytest.raises(ModelError, match=f"another run: {name}"):
+            simulate(lam, mu, *rest, **{name: value}, resume=file)
+
+
+def test_an_interrupted_saving_leaves_the_old_file(tmp_path, monkeypatch):
+    file = tmp_path / "run.npz"
+    arguments = ([0.4, 0.3], [0.7, 0.6], Uniform(), 20)
+    simulate(*arguments, 10, resume=file)
+    before = file.read_bytes()
+
+    def half(stream, **arrays):
+        stream.write(b"half of it")
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(np, "savez", half)
+        run = simulate(*arguments, 30, resume=file)
+    assert run.interrupted and run.replications == 30
+    assert file.read_bytes() == before
+    assert not simulate(*arguments, 30, resume=file).interrupted
+
+
 def test_little_is_lost(monkeypatch):
     # the work between two savings is bounded, down to one stream of random numbers
     done = []
@@ -291,6 +331,30 @@ def test_the_numbers_of_a_step():
         assert abs(z(row, 1 / rate)) <= LIMIT
         assert abs(z(row == 1, rate)) <= LIMIT
         assert abs(z(row > 4, (1 - rate) ** 4)) <= LIMIT
+
+
+def test_rare_arrivals():
+    # times of single precision would have no such length
+    times = Draws(0, range(4000), np.array([1e-10]), np.array([1.0]), False).first_times()[0]
+    assert times.min() >= 1
+    assert abs(z(times, 1e10)) <= LIMIT
+    assert abs(z(times > 10**10, math.exp(-1))) <= LIMIT
+
+
+def test_an_interval_is_of_the_law_of_student():
+    found = estimate("size", np.array([1.0, 2.0, 3.0, 4.0, 5.0]))
+    assert (found.mean, found.standard_error) == (3, pytest.approx(math.sqrt(1 / 2)))
+    # the tabulated quantile for 4 degrees of freedom
+    assert found.half_width == pytest.approx(2.776 * math.sqrt(1 / 2), rel=1e-3)
+    assert math.isnan(estimate("size", np.array([1.0, 1.0])).half_width)
+
+
+def test_the_potential_is_that_of_the_theorem():
+    run = simulate(["1/2", "1/5"], ["2/5", "1/4"], Uniform(), 40, 5)
+    for r, k in np.ndindex(run.potential.shape):
+        square = potential_square(run.lam, run.ages[r, k].tolist())
+        assert run.potential[r, k] ** 2 == pytest.approx(float(square))
+    assert run.potential.max() > 1
 
 
 def test_averages_are_of_the_second_half():

@@ -198,10 +198,19 @@ def test_path_inequality_on_random_windows():
             applied += int(found.applies.sum())
             tight += int((found.joint[found.applies] == 0).sum())
             assert found.single.shape == (k, servers, 10)
+            for j in range(servers):
+                by_server = (path.served & (path.choices == j))[start:stop].sum(axis=0)
+                successes = path.coins[start:stop, j].sum(axis=0)
+                for own, i in enumerate(sorted(group)):
+                    others = by_server[[other for other in group if other != i]].sum(axis=0)
+                    gains = path.would_be_served[start:stop, i, j].sum(axis=0)
+                    assert np.array_equal(found.single[own, j], gains - (successes - others))
+            cleared = path.served[start:stop].sum(axis=0)[group].sum(axis=0)
+            blame = np.maximum(path.regret(start, stop)[group], 0).sum(axis=0)
+            most = np.sort(path.coins[start:stop].sum(axis=0), axis=0)[-k:].sum(axis=0)
+            assert np.allclose(found.joint / k, (2 - 1 / k) * cleared + blame - most, atol=1e-9)
             if k <= servers and found.applies.any():
                 # the best arm of each member gains at least the average over the bijections
-                cleared = path.served[start:stop].sum(axis=0)[group].sum(axis=0)
-                blame = np.maximum(path.regret(start, stop)[group], 0).sum(axis=0)
                 assert (
                     cleared + blame >= mean_over_bijections(path, group, start, stop) - 1e-9
                 ).all()
